@@ -5,9 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hwswap.kernel import build_matrix
 from hwswap.kernel.build_matrix import BACKEND, WHOLE_SERIES, Builds, Cell
-from hwswap.kernel.patch_steps import PATCHES, StepError, work_folder
+from hwswap.kernel.patch_steps import PATCHES, StepError, kernel_source, work_folder
 from rich.progress import Progress
 
 REFUSING = [cell for cell in WHOLE_SERIES if cell.refused and cell.base == "defconfig"]
@@ -17,7 +16,7 @@ def test_what_is_not_supported_cannot_be_chosen(tmp_path: Path) -> None:
     """And the rest can: the same way would be seen to refuse everything otherwise."""
     log = tmp_path / "log"
     with work_folder("kernel-options") as work:
-        builds = Builds(work, build_matrix.kernel_source(), Progress(disable=True))
+        builds = Builds(work, kernel_source(), Progress(disable=True))
         for patch in sorted(PATCHES.glob("*.patch")):
             builds.patch(patch, log)
         faults = {

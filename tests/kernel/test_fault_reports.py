@@ -58,7 +58,6 @@ def command(tmp_path, monkeypatch, capsys):
     """The command on REPORT in two modes, with outcomes that the test gives in the place of guests."""
     monkeypatch.setattr(fault_reports, "OUTPUT", tmp_path)
     monkeypatch.setattr(fault_reports, "every", lambda: [REPORT])
-    monkeypatch.setattr(fault_reports, "key", lambda *_: "same")
     for each in ("commit", "patches", "qemu"):
         monkeypatch.setattr(fault_reports.provenance, each, lambda: "one")
     made = []
@@ -70,7 +69,7 @@ def command(tmp_path, monkeypatch, capsys):
             if mode == stop:
                 raise KeyboardInterrupt
             made.append(mode)
-            return Outcome(status, ["holds: a"], [] if status == HOLDS else ["b: 1, not 2"], 1.0, "same")
+            return Outcome(status, ["holds: a"], [] if status == HOLDS else ["b: 1, not 2"], 1.0)
 
         monkeypatch.setattr(fault_reports, "attempt", attempt)
         made.clear()
@@ -85,28 +84,18 @@ def command(tmp_path, monkeypatch, capsys):
     return call
 
 
-def test_an_interrupted_run_goes_on_where_it_stopped(command) -> None:
+def test_an_interrupted_run_leaves_what_it_has(command) -> None:
     with pytest.raises(KeyboardInterrupt):
         command(stop="hint")
     assert list(json.loads(command.result.read_text())["runs"]) == ["one, off"]
-    code, made, said = command()
-    assert (code, made) == (0, ["hint"])
-    assert "step 2 of 2: one, hint: holds" in said
-    assert command()[1] == []
-    assert command("--fresh")[1] == ["off", "hint"]
 
 
-def test_what_fails_is_told_and_tried_again(command) -> None:
-    code, made, said = command(status=FAILS)
-    assert (code, made) == (1, ["off", "hint"])
-    assert "one, hint: b: 1, not 2" in said
-    assert command()[:2] == (0, ["off", "hint"])
-
-
-def test_a_fault_that_is_gone_is_told(command) -> None:
-    code, _, said = command(status=GONE)
-    assert code == 0
-    assert "one, hint: b: 1, not 2" in said
+@pytest.mark.parametrize(("status", "code"), [(HOLDS, 0), (FAILS, 1), (GONE, 0), (KNOWN, 0)])
+def test_outcomes_are_told(command, status: str, code: int) -> None:
+    ended, made, said = command(status=status)
+    assert (ended, made) == (code, ["off", "hint"])
+    assert f"step 2 of 2: one, hint: {status}" in said
+    assert ("one, hint: b: 1, not 2" in said) == (status in (FAILS, GONE))
 
 
 def test_names_that_are_none_are_one_sentence(command) -> None:
@@ -122,7 +111,6 @@ def test_a_guest_that_dies_fails_its_report(tmp_path, monkeypatch) -> None:
 
     monkeypatch.setattr(fault_reports, "OUTPUT", tmp_path)
     monkeypatch.setattr(fault_reports, "files", lambda *_: {})
-    monkeypatch.setattr(fault_reports, "key", lambda *_: "")
     monkeypatch.setattr(fault_reports, "Guest", guest)
     outcome = fault_reports.attempt(REPORT, "off")
     assert outcome.status == FAILS and outcome.wrong[0] == "QEMU ended"
@@ -148,5 +136,5 @@ def test_a_guest_with_the_engine_has_no_more_cpus_than_that() -> None:
 
 def test_each_report_has_its_programs_and_those_that_all_have() -> None:
     by_name = {report.name: report for report in fault_reports.every()}
-    assert [each.name for each in fault_reports.programs_of(by_name["zero-pages"])] == ["pages.c", "zeros.c"]
-    assert [each.name for each in fault_reports.programs_of(by_name["order-steal"])] == ["pages.c"]
+    assert [each.name for each in fault_reports.programs_of(by_name["zero-pages"])] == ["pages.c", "shmem.c", "zeros.c"]
+    assert [each.name for each in fault_reports.programs_of(by_name["order-steal"])] == ["pages.c", "shmem.c"]

@@ -77,7 +77,7 @@ def test_the_command_says_it_on_its_error_output(tried, said, monkeypatch, capsy
     monkeypatch.setattr("hwswap.stimulus.page_outs.scenes", lambda *_: tried() or [])
     monkeypatch.setattr("hwswap.kernel.witness.KERNELS", {})
     with retries.Collection(apart=True):
-        assert cli.main(["witness", "--operations", "5", "--seed", "1", "-o", str(tmp_path / "w.json")]) == 0
+        assert cli.main(["witness", "--operations", "5", "--seed", "1", "-o", str(tmp_path / "w")]) == 0
     assert [line for line in capsys.readouterr().err.splitlines(keepends=True) if "retries" in line] == (
         [said] if said else []
     )

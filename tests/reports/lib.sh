@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=dash
-# What the reports share. It runs in the guest, under busybox sh: a run.sh begins with `. /reports/lib.sh`. $MODE is
-# unpatched, off, hint or scan. Each check is one line, "holds: ..." or "fails: ...", in any case.
+# What the reports share. The guest's busybox sh reads it before run.sh. $MODE is unpatched, off, hint or scan. Each
+# check is one line, "holds: ..." or "fails: ...", in any case.
 
 DEBUG=/sys/kernel/debug/hwswap
 GROUP=/sys/fs/cgroup/report
@@ -83,6 +82,21 @@ on() {
 	local area=$1
 	shift
 	swapctl make "$area" && swapctl on "$@" "$area"
+}
+
+# on_and_off PROCESS LEAST AREA PRIORITY [OPTION...]: switches an area on and off again until a process ends, and checks
+# that this succeeds, LEAST times or more
+on_and_off() {
+	local process=$1 least=$2 area=$3 failed=0 offs=0
+	shift 3
+	while kill -0 "$process" 2>/dev/null; do
+		swapctl on -p "$@" "$area" || failed=$((failed + 1))
+		sleep 0.2
+		swapctl off "$area" || failed=$((failed + 1))
+		offs=$((offs + 1))
+	done
+	equal "each swapoff beside it succeeds" 0 $failed
+	within "there were some" "$least" 1000000 $offs
 }
 
 # on_disk DEVICE SLOT COUNT: a sum of what is there; not of what the page cache has of it, which swap goes around
@@ -168,6 +182,17 @@ group() {
 # in_group COMMAND...: runs it there
 in_group() { sh -c "echo \$\$ >$GROUP/cgroup.procs && exec \"\$@\"" sh "$@"; }
 
+# reclaim SIZE: takes so much memory from the group, or what there is
+reclaim() { echo "$1" >$GROUP/memory.reclaim 2>/dev/null; }
+
+# right TEXT COMMAND...: checks that a load verified something, and found every byte right; leaves its output in /tmp/load
+right() {
+	local text=$1
+	shift
+	"$@" >/tmp/load
+	check "$text" verified /tmp/load
+}
+
 # verified FILE: whether the load that wrote this output verified something, and every byte was right
 verified() {
 	tail -n 1 "$1" | grep -q '"mismatches": *0\b' && ! tail -n 1 "$1" | grep -q '"verified_bytes": *0\b' &&
@@ -205,6 +230,13 @@ ask() {
 	shift
 	echo "$*" >"/tmp/$name.ask"
 	cat "/tmp/$name.said"
+}
+
+# tell NAME COMMAND...: has the holder carry out one command after the other, and prints nothing
+tell() {
+	local name=$1 each
+	shift
+	for each; do ask "$name" "$each" >/dev/null; done
 }
 
 # --- The driver

@@ -37,6 +37,7 @@ static char *base;
 static size_t count;
 static uint64_t *rounds; /* that wrote each page; 0: none */
 static pid_t children[CHILDREN];
+static sigset_t go; /* SIGUSR1: what they wait for */
 static size_t nr_children;
 static sigjmp_buf killed;
 
@@ -54,7 +55,7 @@ static void check(size_t first, size_t number) {
     if (sigsetjmp(killed, 1))
       bus++;
     else
-      wrong += page_check(base + reading * PAGE_BYTES, SEED, rounds[reading]) != 0;
+      wrong += pages_check(base + reading * PAGE_BYTES, PAGE_BYTES, SEED, rounds[reading]) != 0;
   }
 }
 
@@ -87,13 +88,9 @@ static void say_slot(size_t page, char *said) {
 
 /* A child waits until it is told to go on, and ends with 0 if all that its parent had written is there. */
 static void make_child(void) {
-  sigset_t go;
   int received;
-  pid_t pid;
+  pid_t pid = fork();
 
-  sigemptyset(&go);
-  sigaddset(&go, SIGUSR1);
-  pid = fork();
   if (pid < 0)
     die("fork: %s", strerror(errno));
   if (!pid) {
@@ -122,10 +119,9 @@ static bool of_pages(const char *verb, uint64_t round, size_t first, size_t numb
   size_t read = 0;
 
   if (!strcmp(verb, "fill")) {
-    for (size_t page = first; page < first + number; page++) {
-      page_fill(base + page * PAGE_BYTES, SEED, round);
+    pages_fill(at, number * PAGE_BYTES, SEED, round);
+    for (size_t page = first; page < first + number; page++)
       rounds[page] = round;
-    }
     snprintf(said, LINE, "%zu", number);
   } else if (!strcmp(verb, "out")) {
     if (madvise(at, number * PAGE_BYTES, MADV_PAGEOUT))
@@ -180,7 +176,6 @@ static bool carry_out(char *line, char *said) {
 int main(int argc, char **argv) {
   char ask[64], answer[64], line[2 * LINE], said[LINE];
   bool going = true;
-  sigset_t go;
   FILE *pipe;
 
   if (argc != 3)
@@ -189,9 +184,9 @@ int main(int argc, char **argv) {
   snprintf(ask, sizeof(ask), "/tmp/%s.ask", argv[1]);
   snprintf(answer, sizeof(answer), "/tmp/%s.said", argv[1]);
   rounds = calloc(count, sizeof(*rounds));
-  base = mmap(NULL, count * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (!rounds || base == MAP_FAILED)
-    die("no memory for %zu pages: %s", count, strerror(errno));
+  base = map_pages(count * PAGE_BYTES, PAGE_BYTES, PROT_READ | PROT_WRITE);
+  if (!rounds)
+    die("no memory");
   signal(SIGBUS, on_sigbus);
   sigemptyset(&go);
   sigaddset(&go, SIGUSR1);

@@ -25,6 +25,15 @@ MIXED = "--processes 2 --size 16m --limit 16m --folio 64k --access random"
 TWO_CPUS = Machine(cpus=2)
 
 
+def wait_for(look: Callable[[], Any], holds: Callable[[Any], bool], timeout: float, what: str) -> Any:
+    """Look again and again until it is as wanted, and return that; the engine is slow on a host with other work."""
+    deadline = time.monotonic() + timeout
+    while not holds(seen := look()):
+        assert time.monotonic() < deadline, f"{what}: after {timeout} s {str(seen)[-2000:]}"
+        time.sleep(0.2)
+    return seen
+
+
 class Driver:
     """The hwswap module of a guest."""
 
@@ -62,18 +71,11 @@ class Driver:
 
     def wait_attached(self, timeout: float = 30.0) -> None:
         """Wait until the engine is attached."""
-        deadline = time.monotonic() + timeout
-        while not (state := self.state()).startswith("attached"):
-            assert time.monotonic() < deadline, f"not attached after {timeout} s: {state}"
-            time.sleep(0.2)
+        wait_for(self.state, lambda state: state.startswith("attached"), timeout, "to be attached")
 
     def wait_detached(self, timeout: float = 30.0) -> str:
         """Wait until the engine is detached; return the state line."""
-        deadline = time.monotonic() + timeout
-        while not (state := self.state()).startswith("detached"):
-            assert time.monotonic() < deadline, f"still {state} after {timeout} s"
-            time.sleep(0.2)
-        return state
+        return wait_for(self.state, lambda state: state.startswith("detached"), timeout, "to be detached")
 
     def stats(self) -> dict[str, int]:
         """Return the driver's counters."""
@@ -85,11 +87,8 @@ class Driver:
         return {name: value - before[name] for name, value in self.stats().items()}
 
     def wait_beyond(self, counter: str, beyond: int = 0, timeout: float = 60.0) -> None:
-        """Wait until a counter is above `beyond`: the engine is slow on a host that has other work."""
-        deadline = time.monotonic() + timeout
-        while (value := self.stats()[counter]) <= beyond:
-            assert time.monotonic() < deadline, f"{counter} is {value} after {timeout} s"
-            time.sleep(0.2)
+        """Wait until a counter is above `beyond`."""
+        wait_for(lambda: self.stats()[counter], lambda value: value > beyond, timeout, counter)
 
     def wait_grants(self, timeout: float = 60.0) -> None:
         """Wait until a search begins where a grant of the engine said. They are counted from each attach on."""
@@ -108,10 +107,7 @@ class Driver:
 
     def wait_messages(self, text: str, number: int, timeout: float = 60.0) -> None:
         """Wait for so many of the `messages`, and no more: devices are announced one by one, by a worker."""
-        deadline = time.monotonic() + timeout
-        while len(found := self.messages(text)) < number:
-            assert time.monotonic() < deadline, f"{len(found)} lines with '{text}' after {timeout} s, {number} wanted"
-            time.sleep(0.2)
+        found = wait_for(lambda: self.messages(text), lambda lines: len(lines) >= number, timeout, text)
         assert len(found) == number, found
 
     def messages(self, text: str) -> list[str]:
@@ -139,37 +135,23 @@ class Load:
 
     def stop(self, timeout: float = 120.0) -> dict[str, Any]:
         """End it, and return its result after having judged it: not before it had something to verify."""
-        deadline = time.monotonic() + timeout
-        while swapped_out(self.guest) <= self.pages:
-            assert time.monotonic() < deadline, f"nothing was swapped out in {timeout} s"
-            time.sleep(0.2)
+        wait_for(lambda: swapped_out(self.guest), lambda pages: pages > self.pages, timeout, "pages swapped out")
         self.assert_running()
         self.guest.run(f"kill {self.pid}; while kill -0 {self.pid} 2>/dev/null; do sleep 0.1; done", timeout)
         return judge(self.guest.run(f"cat {self.output}").check())
 
 
+def off_and_on(guest: Guest, disk: str, options: str = "-p 5") -> None:
+    """Switch a device off, which has to end, and on again."""
+    guest.run(f"swapctl off {disk}", 300).check()
+    assert disk not in guest.run("cat /proc/swaps").check()
+    guest.run(f"swapctl on {options} {disk}").check()
+
+
 def change_devices(guest: Guest, disks: Sequence[str], priority: int = -1) -> None:
     """Take devices off, one after the other, and on again, with a priority if it is positive."""
     for disk in disks:
-        guest.run(f"swapctl off {disk}", 300).check()
-        assert disk not in guest.run("cat /proc/swaps").check()
-        guest.run(f"swapctl on {f'-p {priority} ' if priority > 0 else ''}{disk}").check()
-
-
-def blink_cpu(guest: Guest, times: int, check: Callable[[], None]) -> None:
-    """Take CPU 1 off and on again, and check while it is away."""
-    for _ in range(times):
-        guest.run("echo 0 >/sys/devices/system/cpu/cpu1/online; sleep 0.5").check()
-        check()
-        guest.run("echo 1 >/sys/devices/system/cpu/cpu1/online; sleep 0.5").check()
-
-
-def change_modes(guest: Guest, driver: Driver, load: Load, modes: Sequence[str]) -> None:
-    """Switch the driver's mode under a load, which has to go on."""
-    for mode in modes:
-        driver.set_mode(mode)
-        guest.run("sleep 0.5").check()
-        load.assert_running()
+        off_and_on(guest, disk, f"-p {priority}" if priority > 0 else "")
 
 
 def judge(output: str) -> dict[str, Any]:
@@ -254,10 +236,11 @@ def search_for_ever(guest: Guest, disk: str) -> None:
 
 
 def end_search(guest: Guest, disk: str) -> None:
-    """Free these slots, and wait for the swapoff, which has to succeed then."""
+    """Free these slots, and wait for the swapoff, which has to succeed then; switch the device on again."""
     guest.run(f"echo drop >{BENCH}").check()
     guest.run("while kill -0 $(cat /tmp/off.pid) 2>/dev/null; do sleep 0.1; done", 300).check()
     assert disk not in guest.run("cat /proc/swaps").check(), guest.run("cat /tmp/off").output
+    guest.run(f"swapctl on -p 5 {disk}").check()
 
 
 def unless_qemu_ends(scenario: Callable[[], None], kernel_log: Path, times: int = 5) -> None:

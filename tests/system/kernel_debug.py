@@ -8,8 +8,7 @@ too long.
 """
 
 import re
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,11 +20,13 @@ from driver import (
     end_search,
     hold_half,
     kernel_modules,
+    off_and_on,
     search_for_ever,
     swap_on_queued,
     swapload,
     unless_qemu_ends,
     verify_half,
+    wait_for,
 )
 from hwswap.guest.kernel_log import troubles
 from hwswap.guest.qemu import Guest, GuestError, Machine
@@ -55,10 +56,14 @@ _EXPECTED = 1 << 12 | 1 << 13
 _KMEMLEAK = "/sys/kernel/debug/kmemleak"
 
 
-def debug_guest(engine: EngineServer | None, name: str, arguments: str = "") -> Guest:
+CHECKS = ("PROVE_LOCKING", "KASAN", "UBSAN", "DEBUG_VM", "DEBUG_KMEMLEAK", "DMA_API_DEBUG")
+"""Options of the kernel that these tests are of."""
+
+
+def debug_guest(engine: EngineServer | None, name: str, arguments: str = "", checks: Sequence[str] = CHECKS) -> Guest:
     """Return a guest with that kernel; fails when it is another one."""
     config = (artifacts.KERNEL.path().parent / "config").read_text()
-    for option in ("PROVE_LOCKING", "KASAN", "UBSAN", "DEBUG_VM", "DEBUG_KMEMLEAK", "DMA_API_DEBUG"):
+    for option in checks:
         assert f"CONFIG_{option}=y" in config, f"{artifacts.KERNEL.path()} has no {option}: use `make test-debug`"
     machine = replace(MACHINE, kernel_arguments=arguments)
     return Guest(machine, engine, files=kernel_modules(), log=OUTPUT / f"{name}.log", patience=PATIENCE)
@@ -140,16 +145,13 @@ def test_mode(guest: Guest, driver: Driver, mode: str) -> None:
     hold_half(guest, 3, HALF)
     background = Load(guest, SMALL)
     for disk in (QUEUED[0], MEMORY_DISKS[0]):
-        guest.run(f"swapctl off {disk}").check()
-        assert disk not in guest.run("cat /proc/swaps").check()
-        guest.run(f"swapctl on -p 5 {disk}").check()
+        off_and_on(guest, disk)
     background.stop()
     verify_half(guest)
     search_for_ever(guest, QUEUED[0])
     if mode == "scan":
         driver.wait_beyond("searches_used", before["searches_used"], WAIT)
     end_search(guest, QUEUED[0])
-    guest.run(f"swapctl on -p 5 {QUEUED[0]}").check()
     seen = driver.since(before)
     assert_mode_did_its_work(mode, seen)
     if mode != "off":
@@ -249,7 +251,7 @@ def test_faults_fail_the_run() -> None:
         try:
             guest.run(script)
         finally:
-            wait_in_log(guest, f"{_MARK}\n")
+            wait_for(guest.kernel_log, lambda log: f"{_MARK}\n" in log, WAIT, "the last mark in the kernel log")
     log = guest.log.read_text(errors="replace").replace("\r", "") if guest.log else ""
     found = {}
     for section in log.split(_MARK)[1:-1]:
@@ -258,11 +260,3 @@ def test_faults_fail_the_run() -> None:
     assert list(found) == list(FAULTS)
     for fault, pattern in FAULTS.items():
         assert re.search(pattern, "\n".join(found[fault])), f"{fault}: {found[fault]}"
-
-
-def wait_in_log(guest: Guest, text: str) -> None:
-    """Wait until the kernel log holds a text."""
-    deadline = time.monotonic() + WAIT
-    while text not in guest.kernel_log():
-        assert time.monotonic() < deadline, f"not in the kernel log after {WAIT} s: {text}"
-        time.sleep(0.2)

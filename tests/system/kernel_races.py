@@ -9,20 +9,20 @@ series or of the driver takes part.
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 
 import pytest
-from driver import QUEUED, Driver, Load, kernel_modules, swap_on_queued
+from driver import QUEUED, Driver, Load, swap_on_queued
 from hwswap.guest.qemu import Guest
-from hwswap.project import artifacts, paths
+from hwswap.project import paths
 from hwswap.rtl.device_server import EngineServer
-from kernel_debug import MACHINE, OUTPUT, PATIENCE, SMALL, WAIT
+from kernel_debug import SMALL, WAIT, debug_guest
 
 pytestmark = pytest.mark.timeout(3600)
 
 ROUNDS = 12
 TRIES = 30
+CHECKS = ("KCSAN_STRICT", "KCSAN_WEAK_MEMORY")
 MIXED = "--processes 2 --size 4m --limit 3m --folio 64k --access random"
 _OPEN = "/sys/kernel/mm/swap/grants_open"
 _REPORT = re.compile(r"BUG: KCSAN: data-race in (.*)")
@@ -48,18 +48,9 @@ def races(log: str) -> list[str]:
     return found
 
 
-def race_guest(engine: EngineServer | None, name: str) -> Guest:
-    """Return a guest with that kernel; fails when it is another one."""
-    config = (artifacts.KERNEL.path().parent / "config").read_text()
-    for option in ("KCSAN_STRICT", "KCSAN_WEAK_MEMORY"):
-        assert f"CONFIG_{option}=y" in config, f"{artifacts.KERNEL.path()} has no {option}: use `make test-debug`"
-    machine = replace(MACHINE, kernel_arguments="")
-    return Guest(machine, engine, files=kernel_modules(), log=OUTPUT / f"{name}.log", patience=PATIENCE)
-
-
 @pytest.fixture
 def guest(engine: EngineServer) -> Iterator[Guest]:
-    with race_guest(engine, "races") as guest:
+    with debug_guest(engine, "races", checks=CHECKS) as guest:
         yield guest
 
 
@@ -90,7 +81,7 @@ def test_grants_while_all_that_they_read_changes_are_free_of_races(guest: Guest)
 
 def test_a_race_of_a_module_is_reported() -> None:
     """Two threads that add to one variable, unmarked, are found: the silence above says something."""
-    with race_guest(None, "race-fault") as guest:
+    with debug_guest(None, "race-fault", checks=CHECKS) as guest:
         guest.run("echo on >/sys/kernel/debug/kcsan").check()
         for _ in range(TRIES):
             guest.run("insmod /lib/modules/hwswap_testfault.ko fault=two_writers && rmmod hwswap_testfault").check()

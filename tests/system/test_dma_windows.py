@@ -87,7 +87,6 @@ def test_scan_reads_tables(guest: Guest, driver: Driver) -> None:
     driver.wait_beyond("searches_used", before["searches_used"])
     windows, table_writes = reach(guest)
     end_search(guest, QUEUED[0])
-    guest.run(f"swapctl on -p 5 {QUEUED[0]}").check()
     assert_own_memory(windows)
     assert windows[2].read and not windows[2].write, windows
     begin, end = memory(guest)

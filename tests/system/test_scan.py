@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mode scan: the engine searches the kernel's swap tables, on a guest with two CPUs."""
 
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -13,9 +12,11 @@ from driver import (
     Load,
     end_search,
     hold_half,
+    off_and_on,
     queued_guest,
     search_for_ever,
     verify_half,
+    wait_for,
 )
 from hwswap.guest.qemu import Guest
 from hwswap.project import paths
@@ -28,12 +29,9 @@ def tables(guest: Guest) -> dict[str, int]:
     return {name: int(value) for name, value in pairs}
 
 
-def wait_no_tables(guest: Guest, timeout: float = 30.0) -> None:
+def wait_no_tables(guest: Guest) -> None:
     """Wait until the engine knows no table any more, and none is held for it."""
-    deadline = time.monotonic() + timeout
-    while (state := tables(guest))["tables"] or state["quarantined"]:
-        assert time.monotonic() < deadline, f"still {state} after {timeout} s"
-        time.sleep(0.2)
+    wait_for(lambda: tables(guest), lambda known: not any(known.values()), 30, "tables that the engine knows")
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +52,7 @@ def test_swapoff_half_full_under_load(guest: Guest, driver: Driver, fixed: str) 
     hold_half(guest, seed=5)
     load = Load(guest, SMALL)
     guest.run("sleep 1").check()
-    guest.run(f"swapctl off {QUEUED[0]}", 300).check()
-    assert QUEUED[0] not in guest.run("cat /proc/swaps").check()
-    guest.run(f"swapctl on -p 5 {QUEUED[0]}").check()
+    off_and_on(guest, QUEUED[0])
     load.stop(300)
     verify_half(guest)
     seen = driver.since(before)
@@ -69,7 +65,6 @@ def test_searches_find_what_is_there(guest: Guest, driver: Driver) -> None:
     search_for_ever(guest, QUEUED[0])
     seen = driver.since(before)
     end_search(guest, QUEUED[0])
-    guest.run(f"swapctl on -p 5 {QUEUED[0]}").check()
     assert seen["searches_used"] > seen["searches_nothing"], seen
     assert seen["used_right"] > 0, seen
     assert seen["used_wrong"] == 0, seen
@@ -88,4 +83,3 @@ def test_tables_are_given_back(guest: Guest, driver: Driver) -> None:
     driver.wait_beyond("tables_given", given)
     end_search(guest, QUEUED[0])
     wait_no_tables(guest)
-    guest.run(f"swapctl on -p 5 {QUEUED[0]}").check()

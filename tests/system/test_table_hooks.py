@@ -12,6 +12,7 @@ from driver import (
     Load,
     end_search,
     hold_half,
+    off_and_on,
     queued_guest,
     search_for_ever,
     swapload,
@@ -44,13 +45,6 @@ def counters(guest: Guest) -> dict[str, int]:
     return {name: int(guest.run(f"cat /sys/module/{MODULE}/parameters/{name}").check()) for name in COUNTERS}
 
 
-def off_and_on(guest: Guest, disk: str) -> None:
-    """Switch a device off, which has to end, and on again."""
-    guest.run(f"swapctl off {disk}", 300).check()
-    assert disk not in guest.run("cat /proc/swaps").check()
-    guest.run(f"swapctl on -p 5 {disk}").check()
-
-
 @pytest.mark.parametrize("lie", ["none", "nothing", "skip", "noise", "outside", "silent"])
 def test_swapoff_whatever_the_backend_says(guest: Guest, backend: None, lie: str) -> None:
     guest.run(f"echo {lie} >{LIE}").check()
@@ -74,7 +68,6 @@ def test_search_of_swapoff(guest: Guest, backend: None, lie: str) -> None:
     search_for_ever(guest, QUEUED[0])
     seen = {name: value - before[name] for name, value in counters(guest).items()}
     end_search(guest, QUEUED[0])
-    guest.run(f"swapctl on -p 5 {QUEUED[0]}").check()
     assert seen["searches"] > 0, seen
     if lie in ("nothing", "outside"):
         assert seen["right"] == 0, seen

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands that check: against kernels, by proofs, by mutants, by coverage, and patch by patch."""
 
-from hwswap.cli.options import drawn_seed, jobs, output_file, output_folder, seed, short
+from hwswap.cli.options import drawn_seed, jobs, output_folder, seed, short
 from hwswap.cli.parser import Commands, command, group, of_module
 
 WITNESS = (
@@ -21,7 +21,7 @@ COMMANDS = (
     (
         "witness",
         "compare slots of an unpatched kernel, the patched one and the golden model",
-        of_module("hwswap.kernel.witness", drawn_seed, output_file, about=WITNESS),
+        of_module("hwswap.kernel.witness", drawn_seed, output_folder, about=WITNESS),
     ),
     (
         "fuzz",

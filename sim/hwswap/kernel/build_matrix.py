@@ -7,15 +7,13 @@ the cell; those of other files are counted. A configuration asks for every optio
 otherwise of, and what it refuses must not be in the result.
 
 Folders to build in are shared and begin empty, so what cells have in common is compiled, and warned of, in the first.
-A cell that has passed is not built again while its inputs are the same. Results: build/test-patches/matrix.json, logs
-in build/test-patches/matrix. The exit status is 1 if a cell failed, 2 if something to build with is missing.
+Results: build/test-patches/matrix.json, logs in build/test-patches/matrix. The exit status is 1 if a cell failed, 2 if
+something to build with is missing.
 """
 
 import argparse
-import hashlib
 import itertools
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -25,11 +23,21 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from hwswap.kernel.patch_steps import OUR_OPTIONS, OUTPUT, PATCHES, StepError, Tree, not_taken, warnings, work_folder
-from hwswap.project import paths, printed, provenance
+from hwswap.kernel.patch_steps import (
+    OUR_OPTIONS,
+    OUTPUT,
+    PATCHES,
+    StepError,
+    Tree,
+    kernel_source,
+    not_taken,
+    progress_bar,
+    warnings,
+    work_folder,
+)
+from hwswap.project import printed, provenance
 
 LOGS = OUTPUT / "matrix"
 COMMON = "CONFIG_DEBUG_FS=y\nCONFIG_TRANSPARENT_HUGEPAGE=y\n"
@@ -120,7 +128,6 @@ class Outcome:
     warnings: list[str] = field(default_factory=list)
     """Those in files that the series touches."""
     elsewhere: int = 0
-    kept: bool = False
     fault: str = ""
 
     def passed(self) -> bool:
@@ -160,11 +167,7 @@ class Builds(Tree):
 
     def call(self, cell: Cell, goal: Sequence[str], log: Path, what: str) -> None:
         """Call the kernel's make in the folder that a cell and its like are built in."""
-        prefix = COMPILERS[cell.arch] if cell.builds else ""
-        ccache = "ccache " if shutil.which("ccache") else ""
-        command = ["make", "--no-print-directory", "-C", self.source, f"O={self.folder(cell)}", f"ARCH={cell.arch}"]
-        command += [f"CROSS_COMPILE={prefix}", f"CC={ccache}{prefix}gcc", f"HOSTCC={ccache}gcc"]
-        self.run(what, [*command, f"-j{os.environ.get('JOBS') or os.cpu_count() or 1}", *goal], log)
+        self.make(what, self.folder(cell), goal, log, cell.arch, COMPILERS[cell.arch] if cell.builds else "")
 
     def folder(self, cell: Cell) -> Path:
         """Return that folder."""
@@ -181,8 +184,7 @@ class Builds(Tree):
                 (folder / ".config").rename(base)
             else:
                 shutil.copy(bases / cell.base, base)
-        kconfig = (self.source / "mm/Kconfig").read_text()
-        known = [option for option in OUR_OPTIONS if re.search(rf"^config {option}$", kconfig, re.MULTILINE)]
+        known = self.known()
         (folder / ".config").write_text(base.read_text() + COMMON + cell.fragment(known))
         self.call(cell, ["olddefconfig"], log, what)
         return cell.fault(known, (folder / ".config").read_text())
@@ -204,17 +206,6 @@ class Builds(Tree):
         outcome.seconds = round(time.monotonic() - began, 1)
 
 
-def inputs(cell: Cell, patches: Sequence[Path], source: Path, bases: Path) -> str:
-    """Return a hash of all that a cell's outcome comes from."""
-    compiler = f"{COMPILERS[cell.arch] if cell.builds else ''}gcc"
-    version = source.parent / "version"
-    # A tree of one's own may be another one each time.
-    parts = [repr(cell), Path(__file__).read_text(), version.read_text() if version.exists() else os.urandom(8).hex()]
-    parts += [subprocess.run([compiler, "--version"], check=True, capture_output=True, text=True).stdout]
-    parts += [] if cell.base == "defconfig" else [(bases / cell.base).read_text()]
-    return hashlib.sha256("\0".join([*parts, *(patch.read_text() for patch in patches)]).encode()).hexdigest()[:16]
-
-
 def table(outcomes: Sequence[Outcome]) -> Table:
     """Return the outcomes, one a row."""
     heads = ("patches", "architecture", "configuration", "refuses", "files", "s", "warnings", "elsewhere", "")
@@ -223,15 +214,9 @@ def table(outcomes: Sequence[Outcome]) -> Table:
         view.add_row(
             *(outcome.patch, outcome.cell.arch, outcome.cell.name, ", ".join(outcome.cell.refused)),
             *(str(outcome.compiled), f"{outcome.seconds:.0f}", str(len(outcome.warnings)), str(outcome.elsewhere)),
-            "FAILED" if not outcome.passed() else "kept" if outcome.kept else "ok",
+            "ok" if outcome.passed() else "FAILED",
         )
     return view
-
-
-def kernel_source(*which: str) -> Path:
-    """Return where sim/setup/kernel-source has that."""
-    script = paths.ROOT / "sim/setup/kernel-source"
-    return Path(subprocess.run([script, *which], check=True, stdout=subprocess.PIPE, text=True).stdout.strip())
 
 
 def matrix(console: Console, source: Path, bases: Path) -> list[Outcome]:
@@ -239,29 +224,19 @@ def matrix(console: Console, source: Path, bases: Path) -> list[Outcome]:
     patches = sorted(PATCHES.glob("*.patch"))
     cells = [(number, cell) for number in range(1, len(patches) + 1) for cell in EACH_PREFIX]
     cells += [(len(patches), cell) for cell in WHOLE_SERIES]
-    passed = paths.cache() / "kernel-matrix.json"
-    kept = json.loads(passed.read_text()) if passed.exists() else {}
     # Of its beginning: it takes long, and files may be others in the end.
     commits = {"hwswap": provenance.commit(), "patches": provenance.patches()}
     outcomes: list[Outcome] = []
     LOGS.mkdir(parents=True, exist_ok=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with work_folder("kernel-matrix") as work, Progress(*columns, console=console) as progress:
+    with work_folder("kernel-matrix") as work, progress_bar(console) as progress:
         builds, applied = Builds(work, source, progress), 0
         for step, (number, cell) in enumerate(cells, 1):
             for patch in patches[applied:number]:
                 builds.patch(patch, LOGS / "patch.log")
             applied = number
             outcome = Outcome(f"{number:04}", cell)
-            key = inputs(cell, patches[:number], source, bases)
-            if key in kept:
-                vars(outcome).update(kept[key], kept=True)
-            else:
-                what = f"{step} of {len(cells)}: patch {outcome.patch}, {cell.arch}, {cell.name}"
-                builds.fill(outcome, bases, touched(patches[:number]), what)
-            if outcome.passed():
-                kept[key] = {name: getattr(outcome, name) for name in ("compiled", "seconds", "elsewhere")}
-                passed.write_text(json.dumps(kept, indent=2) + "\n")
+            what = f"{step} of {len(cells)}: patch {outcome.patch}, {cell.arch}, {cell.name}"
+            builds.fill(outcome, bases, touched(patches[:number]), what)
             outcomes.append(outcome)
             report = {"commits": commits, "cells": [asdict(each) for each in outcomes]}
             (OUTPUT / "matrix.json").write_text(json.dumps(report, indent=2) + "\n")

@@ -3,13 +3,11 @@
 
 A report is a folder of tests/reports (docs/fault-reports.md): report.toml says what was seen and what must hold, run.sh
 tries it in the guest. Each report has a guest of its own for each kernel: `unpatched`, and the patched one with the
-driver in mode `off`, `hint` and `scan`, the last two with the engine. Results are kept as they come: an interrupted run
-goes on where it stopped, and what has held is not run again while report, kernel, guest and engine are the same. The
-exit status is 1 when something does not hold, 2 when the command is called wrongly.
+driver in mode `off`, `hint` and `scan`, the last two with the engine. Results are written as they come. The exit status
+is 1 when something does not hold, 2 when the command is called wrongly.
 """
 
 import argparse
-import hashlib
 import json
 import re
 import subprocess
@@ -23,10 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from hwswap.guest.qemu import Guest, Machine
-from hwswap.project import artifacts, paths, provenance
+from hwswap.project import artifacts, paths, printed, provenance
 from hwswap.results import schema
 from hwswap.rtl.device_server import EngineServer
 
@@ -97,7 +94,6 @@ class Outcome:
     """The lines of run.sh."""
     wrong: list[str] = field(default_factory=list)
     seconds: float = 0.0
-    key: str = ""
     figures: dict[str, int] = field(default_factory=dict)
 
 
@@ -154,17 +150,6 @@ def machine(report: Report, mode: str) -> Machine:
     return replace(its, cpus=min(its.cpus, ENGINE_CPUS)) if with_engine(mode) else its
 
 
-def key(report: Report, mode: str) -> str:
-    """Return a hash of all that a run is made of."""
-    digest = hashlib.sha256(f"{PATIENCE} {mode}".encode())
-    own = (each for each in report.folder.iterdir() if each.is_file())
-    for file in sorted({FOLDER / "lib.sh", *own, *programs_of(report)}):
-        digest.update(file.name.encode() + b"\0" + file.read_bytes())
-    for artifact in (kernel_of(mode), artifacts.INITRAMFS, *([artifacts.DEVICE_GRANTS] if with_engine(mode) else [])):
-        digest.update(str(artifact.path().resolve()).encode())
-    return digest.hexdigest()[:16]
-
-
 def programs_of(report: Report) -> list[Path]:
     """Return the sources of the report's own programs, and of those that all have."""
     return sorted([*FOLDER.glob("*.c"), *report.folder.glob("*.c")])
@@ -203,7 +188,10 @@ def attempt(report: Report, mode: str) -> Outcome:
     began, output, code, beside = time.monotonic(), "", 0, []
     try:
         with guest_of(report, mode) as guest:
-            done = guest.run(f"cd /tmp && MODE={mode} sh /reports/run.sh", report.needs.get("timeout_s", 120))
+            done = guest.run(
+                f"cd /tmp && MODE={mode} sh -c '. /reports/lib.sh && . /reports/run.sh'",
+                report.needs.get("timeout_s", 120),
+            )
             output, code = done.output, done.code
             if mode != UNPATCHED:
                 said = guest.run(f". /reports/lib.sh; driver_holds {mode}").check()
@@ -215,18 +203,12 @@ def attempt(report: Report, mode: str) -> Outcome:
     log.write_text("\n".join([output, *beside]))
     outcome = judge(report, output, code, beside)
     outcome.figures = {name: int(value) for name, value in _FIGURE.findall(output)}
-    outcome.seconds, outcome.key = round(time.monotonic() - began, 1), key(report, mode)
+    outcome.seconds = round(time.monotonic() - began, 1)
     return outcome
 
 
 Results = dict[str, Outcome]
 """Outcomes by step: "REPORT, MODE"."""
-
-
-def kept(file: Path) -> Results:
-    """Return what earlier runs left."""
-    runs = json.loads(file.read_text())["runs"] if file.exists() else {}
-    return {step: Outcome(**run) for step, run in runs.items()}
 
 
 def keep(file: Path, results: Results) -> None:
@@ -249,14 +231,6 @@ def compare(reports: Iterable[Report], results: Results) -> list[str]:
             if min(stock, patched) < 0 or abs(patched - stock) > part * stock:
                 found.append(f"{report.name}: {name} is {patched} in mode off, {stock} on the unpatched kernel")
     return found
-
-
-def table(reports: Sequence[Report], modes: Sequence[str], results: Results) -> Table:
-    """Return the outcomes, one report a row."""
-    view = Table("report", *modes, title="public fault reports, made again")
-    for report in reports:
-        view.add_row(report.name, *(results[f"{report.name}, {mode}"].status for mode in modes))
-    return view
 
 
 def save(reports: Sequence[Report], options: argparse.Namespace, results: Results) -> None:
@@ -297,7 +271,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LIST",
         help=f"kernels and modes (default: {','.join(MODES)})",
     )
-    parser.add_argument("--fresh", action="store_true", help="run what has held before again, too")
 
 
 def chosen(options: argparse.Namespace) -> list[Report]:
@@ -319,17 +292,16 @@ def run(options: argparse.Namespace) -> int:
     except ReportError as error:
         progress.print(f"hwswap: {error}", markup=False)
         return 2
-    results = kept(file)
+    results: Results = {}
     steps = {f"{report.name}, {mode}": (report, mode) for report in reports for mode in options.modes}
     for number, (step, (report, mode)) in enumerate(steps.items(), 1):
-        old = results.get(step)
-        again = not old or old.status == FAILS or options.fresh or old.key != key(report, mode)
-        if again:
-            results[step] = attempt(report, mode)
-            keep(file, results)
-        took = f"{results[step].seconds:.0f} s" if again else "as before"
-        progress.print(f"step {number} of {len(steps)}: {step}: {results[step].status}, {took}")
-    console.print(table(reports, options.modes, results))
+        results[step] = attempt(report, mode)
+        keep(file, results)
+        said = f"{results[step].status}, {results[step].seconds:.0f} s"
+        progress.print(f"step {number} of {len(steps)}: {step}: {said}")
+    rows = [[each.name, *(results[f"{each.name}, {mode}"].status for mode in options.modes)] for each in reports]
+    heads = ("report", *options.modes)
+    console.print(printed.table("public fault reports, made again", heads, rows, range(len(heads))))
     save(reports, options, results)
     for step in steps:
         if results[step].status in (FAILS, GONE):

@@ -14,28 +14,19 @@ import json
 import re
 import secrets
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from hwswap.guest.qemu import Guest, GuestError, Machine
-from hwswap.kernel.fuzz_tally import (
-    COUNTED,
-    FAILED_ALLOCATIONS,
-    Tally,
-    missing,
-    table,
-    unlike,
-)
+from hwswap.kernel.fuzz_tally import COUNTED, FAILED_ALLOCATIONS, Tally, missing, table, unlike
 from hwswap.model.golden import Allocator
-from hwswap.model.rows import SLOTS
-from hwswap.project import artifacts, paths, provenance
+from hwswap.project import artifacts, paths
 from hwswap.results import schema
 from hwswap.rtl import replay
 from hwswap.stimulus import kernel_streams
@@ -183,7 +174,7 @@ def answer(said: dict[str, Any], made: Trace) -> str:
     return f"{place}: the kernel has {found}, the golden model {expected}"
 
 
-def count(tally: Tally, kernel: str, case: Case, made: Trace, said: dict[str, Any]) -> None:
+def count(tally: Tally, kernel: str, case: Case, said: dict[str, Any]) -> None:
     """Count a stream that was equal everywhere."""
     tally.operations += said["records"]
     tally.allocated.update(dict(enumerate(said["allocated"])))
@@ -191,10 +182,6 @@ def count(tally: Tally, kernel: str, case: Case, made: Trace, said: dict[str, An
     tally.events.update({FAILED_ALLOCATIONS: sum(said["failed"]), **{name: said[name] for name in COUNTED}})
     tally.engines[case.engine.build] += said["records"]
     tally.kernels[kernel] += said["records"]
-    tally.cpus[case.shape.cpus] += 1
-    tally.devices[made.header.devices] += 1
-    sizes = [record.a for record in made.records if record.op == trace.Op.PREPARE]
-    tally.largest = max([tally.largest, *(-(-size // SLOTS) for size in sizes)])
 
 
 def keep(traces: Sequence[Trace], folder: Path) -> Path:
@@ -220,7 +207,7 @@ def carry_out(kernel: str, cases: Sequence[Case], log: Path, kind: type[Allocato
         if text := on_rtl(case, made):
             return tally, Difference("rtl", case, made, text)
         tally.paths += ended
-        count(tally, kernel, case, made, answers)
+        count(tally, kernel, case, answers)
     if said.taken:
         tally.taken += said.taken
         tally.traced += tally.operations
@@ -261,7 +248,7 @@ def compare(
     return total, found
 
 
-def again_from(path: Path, waves: Path | None, console: Console) -> int:
+def again_from(path: Path, console: Console) -> int:
     """Carry a trace that was kept out on all kernels, and on the engines that have room; return the exit status."""
     made = trace.read(path)
     header = made.header
@@ -279,10 +266,7 @@ def again_from(path: Path, waves: Path | None, console: Console) -> int:
         equal &= text == "equal"
         console.print(f"{kernel} kernel: {text}", markup=False)
     for name in fits:
-        options = []
-        if waves and name == fits[0]:
-            name, options = f"{name}-wave", ["--waves", str(waves)]
-        outcome = replay.replay(path, options, build=engine(name))
+        outcome = replay.replay(path, build=engine(name))
         equal &= outcome.equal
         console.print(f"engine, {name}: {outcome.output or 'equal'}", markup=False)
     return 0 if equal else 1
@@ -294,20 +278,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--operations", type=int, default=OPERATIONS, metavar="M", help=f"how many (default: {OPERATIONS})"
     )
     parser.add_argument("--replay", type=Path, metavar="TRACE", help="only carry out a trace that a run has kept")
-    parser.add_argument("--waves", type=Path, metavar="FILE", help="with --replay: the engine's waves (FST)")
 
 
 def run(options: argparse.Namespace) -> int:
     """Compare the three; return the exit status."""
     progress, console = Console(stderr=True, highlight=False), Console(soft_wrap=True, highlight=False)
     if options.replay:
-        return again_from(options.replay, options.waves, console)
+        return again_from(options.replay, console)
     if options.operations < 1:
         raise FuzzError(f"{options.operations} operations are too few: choose 1 or more")
     seed = secrets.randbits(32) if options.seed is None else options.seed
     progress.print(f"seed {seed}")
     options.output.mkdir(parents=True, exist_ok=True)
-    began = time.monotonic()
     faults = []
     with progress.status("") as status:
         tally, found = compare(seed, options.operations, options.output, status.update, jobs=options.jobs)
@@ -319,10 +301,6 @@ def run(options: argparse.Namespace) -> int:
             faults += unlike(tally)
             if options.operations >= ENOUGH:
                 faults += missing(tally)
-    report = provenance.made_with() | {"seed": seed, "seconds": round(time.monotonic() - began, 1)}
-    report |= asdict(tally) | {"faults": faults}
-    path = options.output / "fuzz.json"
-    path.write_text(json.dumps(report, indent=2) + "\n")
     schema.save(
         "fuzz",
         [
@@ -337,7 +315,6 @@ def run(options: argparse.Namespace) -> int:
         seed=seed,
     )
     console.print(table(tally))
-    console.print(f"figures: {path}")
     for fault in faults:
         console.print(f"hwswap: {fault}", markup=False)
     equal = "kernel = model = RTL" if not found else "equal before the difference"

@@ -67,20 +67,13 @@ class Tally:
     """Operations by the build of the engine."""
     kernels: Counter[str] = field(default_factory=Counter)
     """Operations by kernel."""
-    devices: Counter[int] = field(default_factory=Counter)
-    """Streams by the number of devices they had at most."""
-    cpus: Counter[int] = field(default_factory=Counter)
-    """Streams by CPUs."""
-    largest: int = 0
-    """Clusters of the largest device."""
 
     def add(self, other: "Tally") -> None:
         """Count in what another batch came to."""
-        for name in ("paths", "taken", "allocated", "failed", "events", "engines", "kernels", "devices", "cpus"):
+        for name in ("paths", "taken", "allocated", "failed", "events", "engines", "kernels"):
             getattr(self, name).update(getattr(other, name))
         self.operations += other.operations
         self.traced += other.traced
-        self.largest = max(self.largest, other.largest)
 
 
 def requirements(tally: Tally) -> Iterator[tuple[str, int, int]]:

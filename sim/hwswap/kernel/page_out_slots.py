@@ -21,18 +21,12 @@ class Expected:
 
     lines: list[str] = field(default_factory=list)
     """As the program in the guest writes them."""
-    cpus: list[int] = field(default_factory=list)
-    """Whose each line is."""
     whole: Counter[int] = field(default_factory=Counter)
     """Folios that went out in one piece, by order."""
     split: Counter[int] = field(default_factory=Counter)
     """Folios for which no run of slots was found, so that the kernel splits them, by order."""
-    single: int = 0
-    """Pages of those that found a slot by themselves."""
     unplaced: int = 0
     """Pages that found none: they stay in memory."""
-    unplaced_singles: int = 0
-    """Those of them that are folios of order 0."""
     slots: int = 0
     """Slots that were taken, also by pages that were given back later."""
     paths: Counter[str] = field(default_factory=Counter)
@@ -42,13 +36,8 @@ class Expected:
         """Count in what another scene came to; not where each folio went."""
         for name in ("whole", "split", "paths"):
             getattr(self, name).update(getattr(other, name))
-        for name in ("single", "unplaced", "unplaced_singles", "slots"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-
-    @property
-    def folios(self) -> int:
-        """Folios in all."""
-        return self.whole.total() + self.split.total() + self.unplaced_singles
+        self.unplaced += other.unplaced
+        self.slots += other.slots
 
 
 Place = tuple[int, int] | None
@@ -114,19 +103,16 @@ def expect(scene: Scene, kind: type[Allocator] = Allocator) -> Expected:
                 made.whole[operation.order] += 1
                 where: list[Place] = [(found.type, found.offset + page) for page in range(pages)]
             elif not operation.order:
-                made.unplaced_singles += 1
                 where = [None]
             else:
                 made.split[operation.order] += 1
                 where = [None] * pages
                 for page in split_sequence(pages):
                     where[page] = allocator.alloc(operation.cpu, 0)
-                made.single += pages - where.count(None)
             made.unplaced += where.count(None)
             made.slots += pages - where.count(None)
             places[operation.order, operation.entry] = where
             made.lines.append(line_of(where))
-            made.cpus.append(operation.cpu)
         else:
             where = places[operation.order, operation.entry]
             for place, pages in joined(where[operation.first : operation.first + operation.pages]):

@@ -156,6 +156,17 @@ def copy_source(source: Path, copy: Path) -> None:
     shutil.copytree(source, copy, symlinks=True, copy_function=mine, ignore=shutil.ignore_patterns(".git", ".pc"))
 
 
+def kernel_source(*which: str) -> Path:
+    """Return where sim/setup/kernel-source has that."""
+    script = paths.ROOT / "sim/setup/kernel-source"
+    return Path(subprocess.run([script, *which], check=True, stdout=subprocess.PIPE, text=True).stdout.strip())
+
+
+def progress_bar(console: Console) -> Progress:
+    """Return what shows the present step, and for how long all have run."""
+    return Progress(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console)
+
+
 class Tree:
     """A kernel source that patches are added to, built in two folders: all of it, and mm/ at warning level 1."""
 
@@ -187,12 +198,20 @@ class Tree:
             raise StepError(f"{what}: failed (whole log: {log})\n{processes.tail(log, 15)}")
         return log.read_text(errors="replace")
 
-    def make(self, what: str, folder: Path, arguments: Sequence[str], log: Path) -> str:
-        """Calls the kernel's make for one of the folders."""
-        cc = "ccache gcc" if shutil.which("ccache") else "gcc"
+    def make(
+        self, what: str, folder: Path, arguments: Sequence[str], log: Path, arch: str = "x86", prefix: str = ""
+    ) -> str:
+        """Call the kernel's make for one of the folders, with the compiler of that prefix."""
+        ccache = "ccache " if shutil.which("ccache") else ""
         jobs = os.environ.get("JOBS") or str(os.cpu_count() or 1)
-        command = ["make", "--no-print-directory", "-C", self.source, f"O={folder}", f"-j{jobs}", "ARCH=x86"]
-        return self.run(what, [*command, f"CC={cc}", f"HOSTCC={cc}", *arguments], log)
+        command = ["make", "--no-print-directory", "-C", self.source, f"O={folder}", f"-j{jobs}", f"ARCH={arch}"]
+        compilers = [f"CROSS_COMPILE={prefix}", f"CC={ccache}{prefix}gcc", f"HOSTCC={ccache}gcc"]
+        return self.run(what, [*command, *compilers, *arguments], log)
+
+    def known(self) -> list[str]:
+        """Return those of our options that the source has."""
+        kconfig = (self.source / "mm/Kconfig").read_text()
+        return [option for option in OUR_OPTIONS if re.search(rf"^config {option}$", kconfig, re.MULTILINE)]
 
     def patch(self, patch: Path, log: Path) -> None:
         """Adds a patch."""
@@ -201,9 +220,7 @@ class Tree:
 
     def configure(self, name: str, off: Sequence[str], on: Sequence[str] = ()) -> None:
         """Brings both folders to the driver's configuration, as far as the source knows its options."""
-        kconfig = (self.source / "mm/Kconfig").read_text()
-        known = [option for option in OUR_OPTIONS if re.search(rf"^config {option}$", kconfig, re.MULTILINE)]
-        wanted = fragment(FRAGMENT.read_text(), known, off, on)
+        wanted = fragment(FRAGMENT.read_text(), self.known(), off, on)
         file = self.work / "fragment"
         file.write_text(wanted)
         log = OUTPUT / f"{name}.config.log"
@@ -312,20 +329,21 @@ def with_driver(outcome: Outcome, files: Mapping[str, bytes], name: str) -> None
 def table(outcomes: Sequence[Outcome]) -> Table:
     """The outcomes, one a row."""
     heads = ("patches", "last one", "files compiled", "build", "new warnings", "verified", "adds", "driver", "")
-    view = printed.table("the patches one by one", heads, left=(0, 1, 6, 7, 8))
-    for outcome in outcomes:
-        view.add_row(
+    rows = [
+        (
             outcome.step,
             outcome.patch,
             f"{outcome.compiled:,}",
             f"{outcome.build_seconds:.0f} s",
-            str(len(outcome.new_warnings)),
+            len(outcome.new_warnings),
             f"{outcome.verified_bytes / 2**20:,.0f} MB",
             ", ".join(outcome.features),
             outcome.driver,
             "ok" if outcome.passed() else "FAILED",
         )
-    return view
+        for outcome in outcomes
+    ]
+    return printed.table("the patches one by one", heads, rows, left=(0, 1, 6, 7, 8))
 
 
 def run_step(
@@ -354,13 +372,12 @@ def run_step(
 
 def series(console: Console) -> list[Outcome]:
     """Does all steps; a step that cannot be built ends the series, as those that follow build on it."""
-    source = subprocess.run([paths.ROOT / "sim/setup/kernel-source"], check=True, stdout=subprocess.PIPE, text=True)
+    source = kernel_source()
     patches = sorted(PATCHES.glob("*.patch"))
     report = {"commits": {"hwswap": provenance.commit(), "patches": provenance.patches()}, "qemu": provenance.qemu()}
     outcomes: list[Outcome] = []
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console) as progress, work_folder() as work:
-        tree = Tree(work, Path(source.stdout.strip()), progress)
+    with progress_bar(console) as progress, work_folder() as work:
+        tree = Tree(work, source, progress)
         stock: set[str] | None = None
         last = len(patches)
         steps: list[Step] = []

@@ -61,10 +61,6 @@ FOLDERS = {"redis": paths.REDIS}
 RECORDINGS = {"allocator": ftrace.EVENTS, "readahead": ftrace.READAHEAD}
 """What can be recorded, and its events."""
 
-_MACHINE = re.compile(r"^# machine:(.*)$", re.MULTILINE)
-_NEEDS = re.compile(r"^# needs:(.*)$", re.MULTILINE)
-_RECORDS = re.compile(r"^# records:(.*)$", re.MULTILINE)
-
 
 class RecordError(RuntimeError):
     """Nothing could be recorded; the text says what to do."""
@@ -73,6 +69,12 @@ class RecordError(RuntimeError):
 def workloads() -> list[str]:
     """The names of the workloads."""
     return sorted(path.stem for path in WORKLOADS.glob("*.sh"))
+
+
+def words_of(text: str, name: str) -> list[str]:
+    """Return the words of a workload's line of that name, which it need not have."""
+    found = re.search(rf"^# {name}:(.*)$", text, re.MULTILINE)
+    return found[1].split() if found else []
 
 
 def to_trace(text: str, output: Path, kernel: str, workload: str, seed: int) -> trace.Header:
@@ -90,8 +92,7 @@ def machine(workload: str, text: str, cpus: int | None) -> Machine:
     With one CPU its clock counts instructions, which makes the recording the same every time.
     """
     values = {"cpus": 1, "disks": 4, "disk_mb": 64, "memory_mb": 1536}
-    found = _MACHINE.search(text)
-    for word in found[1].split() if found else ():
+    for word in words_of(text, "machine"):
         name, _, value = word.partition("=")
         if name not in values or not value.isdigit():
             raise RecordError(f"workload {workload}: the machine cannot have {word}")
@@ -105,8 +106,7 @@ def machine(workload: str, text: str, cpus: int | None) -> Machine:
 
 def needs(workload: str, text: str) -> list[Path]:
     """Return the folders that a workload asks for."""
-    found = _NEEDS.search(text)
-    names = found[1].split() if found else []
+    names = words_of(text, "needs")
     for name in names:
         if name not in FOLDERS:
             raise RecordError(f"workload {workload}: the guest cannot have {name}")
@@ -115,8 +115,7 @@ def needs(workload: str, text: str) -> list[Path]:
 
 def events(workload: str, text: str) -> Sequence[str]:
     """Return the events that a workload is recorded with."""
-    found = _RECORDS.search(text)
-    what = found[1].strip() if found else "allocator"
+    what = " ".join(words_of(text, "records")) or "allocator"
     if what not in RECORDINGS:
         raise RecordError(
             f"workload {workload}: there is no recording of {what}; choose one of {', '.join(RECORDINGS)}"

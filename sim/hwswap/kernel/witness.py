@@ -10,12 +10,9 @@ import argparse
 import json
 import re
 import secrets
-import time
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -24,13 +21,12 @@ from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.kernel import page_out_slots
 from hwswap.kernel.page_out_slots import Expected
 from hwswap.model.golden import Allocator
-from hwswap.model.rows import SLOTS
-from hwswap.project import artifacts, paths, printed, provenance, retries
+from hwswap.project import artifacts, paths, printed, retries
 from hwswap.results import schema
 from hwswap.stimulus import page_outs
 from hwswap.stimulus.page_outs import Scene
 
-OUTPUT = paths.BUILD / "witness" / "witness.json"
+OUTPUT = paths.BUILD / "witness"
 
 OPERATIONS = 220_000
 """Of a whole run: enough for FOLIOS."""
@@ -76,8 +72,6 @@ class Account:
     """What one kernel did."""
 
     kernel: str
-    release: str = ""
-    seconds: float = 0.0
     lines: list[list[str]] = field(default_factory=list)
     """Where each folio went, scene by scene."""
     counters: dict[str, int] = field(default_factory=dict)
@@ -86,7 +80,6 @@ class Account:
     """Folios that were not of the order asked for, before they were paged out."""
     most_cached: int = 0
     """The most pages in the swap cache, of all the times that it was looked at."""
-    looks: int = 0
 
 
 def files(scenes: Sequence[Scene]) -> dict[str, bytes]:
@@ -114,7 +107,6 @@ def take(out: str, account: Account, scenes: int) -> None:
         raise WitnessError(f"{account.kernel}: of {scenes} scenes {len(ended)} came to their end")
     for said in ended.values():
         account.thrown_away += said["thrown_away"]
-        account.looks += said["looks"]
         account.most_cached = max(account.most_cached, said["most_cached"])
     retries.count("folio of another order thrown away by the witness", account.thrown_away)
 
@@ -124,14 +116,12 @@ def hear(kernel: str, scenes: Sequence[Scene], log: Path, say: Callable[[str], N
     account = Account(kernel)
     driver = "no" if kernel == "unpatched" else "yes"
     job = f"DRIVER={driver}\nSCENES={len(scenes)}\n{JOB.read_text()}"
-    began = time.monotonic()
 
     def on_line(line: str) -> None:
         if found := _SCENE.match(line):
             say(f"{kernel}: scene {int(found[1]) + 1} of {len(scenes)}")
 
     with Guest(MACHINE, files=files(scenes), job=job, log=log, kernel=KERNELS[kernel], boot_timeout=600) as guest:
-        account.release = guest.release
         out = guest.wait_job(TIMEOUT, on_line).check()
         if driver == "yes" and "@mode off" not in out:
             raise WitnessError(f"{kernel}: the driver is not in mode off")
@@ -140,7 +130,6 @@ def hear(kernel: str, scenes: Sequence[Scene], log: Path, say: Callable[[str], N
         guest.run(f"cd /tmp && for n in {names}; do cat $n; echo @end; done >all").check()
         text = guest.fetch("/tmp/all", 600).decode()
     account.lines = [part.splitlines() for part in text.removesuffix("@end\n").split("@end\n")]
-    account.seconds = round(time.monotonic() - began, 1)
     return account
 
 
@@ -264,29 +253,6 @@ def work(
     return made
 
 
-def figures(made: Outcome) -> dict[str, Any]:
-    """Return what goes into the JSON file; not where each folio went."""
-    areas = [area for scene in made.scenes for area in scene.areas]
-    return {
-        "folios": made.folios,
-        "scenes": {
-            "number": len(made.scenes),
-            "cpus": dict(sorted(Counter(scene.cpus for scene in made.scenes).items())),
-            "devices": dict(sorted(Counter(len(scene.areas) for scene in made.scenes).items())),
-            "rotating devices": sum(area.rotating for area in areas),
-            "devices with bad slots": sum(bool(area.bad) for area in areas),
-            "devices with a partial last cluster": sum(bool(area.pages % SLOTS) for area in areas),
-        },
-        "model": {name: value for name, value in asdict(made.total).items() if name not in ("lines", "cpus")},
-        "kernels": [
-            {"folios equal to the golden model's": made.equal(each)}
-            | {name: value for name, value in asdict(each).items() if name != "lines"}
-            for each in made.accounts
-        ],
-        "faults": made.faults,
-    }
-
-
 def table(made: Outcome, seed: int) -> Table:
     """Return the orders as a table."""
     total = made.total
@@ -326,11 +292,9 @@ def run(options: argparse.Namespace) -> int:
     seed = secrets.randbits(32) if options.seed is None else options.seed
     progress, console = Console(stderr=True, highlight=False), Console(soft_wrap=True, highlight=False)
     progress.print(f"seed {seed}")
-    options.output.parent.mkdir(parents=True, exist_ok=True)
+    options.output.mkdir(parents=True, exist_ok=True)
     with progress.status("drawing the script") as status:
-        made = work(seed, options.operations, options.output.parent, status.update)
-    report = {**provenance.made_with(), "seed": seed, "operations": options.operations, **figures(made)}
-    options.output.write_text(json.dumps(report, indent=2) + "\n")
+        made = work(seed, options.operations, options.output, status.update)
     schema.save(
         "witness",
         [
@@ -345,7 +309,6 @@ def run(options: argparse.Namespace) -> int:
         seed=seed,
     )
     console.print(table(made, seed))
-    console.print(f"figures: {options.output}")
     for fault in made.faults:
         console.print(f"hwswap: {fault}", markup=False)
     console.print(sentence(made))

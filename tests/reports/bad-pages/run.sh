@@ -1,7 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=dash source=tests/reports/lib.sh
-. /reports/lib.sh
 
 # The first slot, both sides of two borders of clusters, all of the fifth cluster, the last slot.
 BAD="1 511 512 1023 1024 $(seq 2048 2559) 4095"

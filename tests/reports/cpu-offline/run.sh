@@ -1,7 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=dash source=tests/reports/lib.sh
-. /reports/lib.sh
 
 CPUS=/sys/devices/system/cpu
 # blink SEED: takes CPUs 1 to 3 off and on again, so that one of them is away most of the time
@@ -24,12 +22,10 @@ small=$!
 : >/tmp/stuck
 blink &
 blinking=$!
-round=0
 failed=0
-while [ $round -lt 15 ]; do
+for round in $(seq 15); do
 	disk=/dev/ram$((round % 3))
 	swapctl off $disk && swapctl on -p 5 $disk || failed=$((failed + 1))
-	round=$((round + 1))
 done
 touch /tmp/stop
 wait $blinking

@@ -10,7 +10,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MAPPINGS 400
@@ -21,12 +20,6 @@ static struct {
   atomic_bool ready;
 } *shared;
 
-static void nap(unsigned long microseconds) {
-  struct timespec time = {.tv_nsec = microseconds * 1000};
-
-  nanosleep(&time, NULL);
-}
-
 static void fork_on(uint64_t seed) {
   for (int i = 0; i < MAPPINGS; i++) {
     /* A page between them that is not mapped keeps them apart. */
@@ -35,8 +28,7 @@ static void fork_on(uint64_t seed) {
 
     if (part == MAP_FAILED)
       die("no memory");
-    for (int page = 0; page < PAGES; page++)
-      page_fill(part + page * PAGE_BYTES, seed, 0);
+    pages_fill(part, PAGES * PAGE_BYTES, seed, 0);
     madvise(part, PAGES * PAGE_BYTES, MADV_PAGEOUT);
   }
   shared->ready = true;
@@ -68,8 +60,8 @@ int main(int argc, char **argv) {
     if (!process)
       fork_on(round);
     while (!shared->ready)
-      nap(1000);
-    nap(random_below(&random, 20000));
+      usleep(1000);
+    usleep(random_below(&random, 20000));
     kill(process, SIGKILL);
     waitpid(process, NULL, 0);
     killed_there += shared->forks % 2;

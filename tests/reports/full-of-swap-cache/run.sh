@@ -1,7 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=dash source=tests/reports/lib.sh
-. /reports/lib.sh
 
 written() { [ "$(meminfo Writeback)" = 0 ]; }
 
@@ -10,17 +8,14 @@ written() { [ "$(meminfo Writeback)" = 0 ]; }
 # that this causes comes too early, too.
 nullb 0 4 irqmode=2 completion_nsec=2000000000 && on /dev/nullb0 && group max || exit 1
 holder freed 1100 in_group && holder next 100 || exit 1
-ask freed fill 1 >/dev/null
-ask freed out >/dev/null
-ask freed drop >/dev/null
+tell freed "fill 1" out drop
 check "nobody uses these pages, and they have been written" until_true 30 written
-echo 8m >$GROUP/memory.reclaim 2>/dev/null
+reclaim 8m
 within "memory gets them back when it is reclaimed" 0 400 "$(meminfo SwapCached)"
 before=$(vmstat pswpout)
-ask next fill 2 >/dev/null
-ask next out >/dev/null
+tell next "fill 2" out
 equal "100 other pages go out" 100 $(($(vmstat pswpout) - before))
 equal "every byte is right" "right 100 wrong 0 killed 0" "$(ask next check)"
-ask freed end >/dev/null
-ask next end >/dev/null
+tell freed end
+tell next end
 check "swapoff" swapctl off /dev/nullb0

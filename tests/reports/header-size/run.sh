@@ -1,7 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=dash source=tests/reports/lib.sh
-. /reports/lib.sh
 
 # A device of 8192 slots.
 for last in 8192 8193 16383 4294967294 4294967295; do

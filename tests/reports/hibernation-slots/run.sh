@@ -1,7 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=dash source=tests/reports/lib.sh
-. /reports/lib.sh
 
 on /dev/ram0 || exit 1
 check "10 slots" snapshot_slots /dev/ram0 10
@@ -15,7 +13,8 @@ equal "all of swap is free again" "$(meminfo SwapTotal)" "$(meminfo SwapFree)"
 # While two CPUs swap.
 swapload --processes 2 --size 12m --limit 6m --folio 4k --access random --rounds 4 >/tmp/load.out 2>&1 &
 load=$!
-until_true 60 [ "$(used /dev/ram0)" -gt 0 ]
+swapping() { [ "$(used /dev/ram0)" -gt 0 ]; }
+until_true 60 swapping
 for _ in $(seq 20); do
 	snapshot_slots --busy /dev/ram0 300 || fails "300 slots while two CPUs swap"
 done >/tmp/busy.out 2>&1

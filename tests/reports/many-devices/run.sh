@@ -1,7 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=dash source=tests/reports/lib.sh
-. /reports/lib.sh
 
 # MAX_SWAPFILES of the guest's kernel: 32, less what entries for migration and markers take.
 MOST=28
@@ -14,11 +12,9 @@ claim() { mke2fs -b 4096 "$1" >/dev/null 2>&1 && mount -t ext2 "$1" /tmp/mnt && 
 off_all() { swapctl off $(awk 'NR > 1 { print $1 }' /proc/swaps); }
 
 mkdir -p /tmp/mnt
-number=0
-while [ $number -le $MOST ]; do
-	nullb $number 2 && swapctl make /dev/nullb$number || exit 1
-	[ $number = $MOST ] || swapctl on /dev/nullb$number || break
-	number=$((number + 1))
+for number in $(seq 0 $MOST); do
+	nullb "$number" 2 && swapctl make "/dev/nullb$number" || exit 1
+	[ "$number" = $MOST ] || swapctl on "/dev/nullb$number" || break
 done
 equal "$MOST areas are on" $MOST "$(areas)"
 total=$(meminfo SwapTotal)
@@ -31,12 +27,12 @@ check "nobody holds the refused one: a file system can be made there and mounted
 group max
 # Its sum is made on the way: pages that are read again are young, and reclaim gives up on them now and then.
 before=$(dd if=/dev/urandom bs=1M count=44 2>/dev/null | in_group tee /tmp/big | md5sum | cut -d' ' -f1)
-for _ in 1 2 3 4 5 6 7 8; do echo 48m >$GROUP/memory.reclaim 2>/dev/null; done
+for _ in 1 2 3 4 5 6 7 8; do reclaim 48m; done
 within "tmpfs is on more than 8 areas" 20 $MOST "$(in_use)"
 equal "every byte of tmpfs is right" "$before" "$(sum)"
 check "beside it, every byte of a process is right" swapfrag --size 8m --free 50 --no-hold
 
-echo 48m >$GROUP/memory.reclaim 2>/dev/null
+reclaim 48m
 check "the first one goes, with what is on it" swapctl off /dev/nullb0
 check "the refused one takes its place" on /dev/nullb$MOST
 refused "again, one more" "not permitted" swapctl on /dev/nullb0

@@ -1,7 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=dash source=tests/reports/lib.sh
-. /reports/lib.sh
 
 SIZES="16 32 64 128"
 
@@ -11,39 +9,35 @@ placed() {
 		echo "$size $(($(folios "$size" swpout) + $(folios "$size" swpout_fallback)))"
 	done
 }
-# paged FILE: the same, by the program that wrote them
+# paged: the same, by the program that wrote them
 paged() {
 	for size in $SIZES; do
-		echo "$size $(sed -n 's/.*"paged_out_'"$size"'":\([0-9]*\).*/\1/p' "$1")"
+		echo "$size $(sed -n 's/.*"paged_out_'"$size"'":\([0-9]*\).*/\1/p' /tmp/load)"
 	done
 }
 split() { for size in $SIZES; do folios "$size" swpout_fallback; done | awk '{ sum += $1 } END { print sum }'; }
 
 on /dev/ram0 || exit 1
 # What hours do: five sizes come and go, while the mix changes, on swap that is 85 % full.
-swapmix --fill 40m --churn 120m --seed 12 >/tmp/mix
-check "every byte of the mix is right" verified /tmp/mix
-equal "the kernel counts each folio once" "$(paged /tmp/mix)" "$(placed)"
+right "every byte of the mix is right" swapmix --fill 40m --churn 120m --seed 12
+equal "the kernel counts each folio once" "$(paged)" "$(placed)"
 figure split "$(split)"
 check "no slot of the mix is left behind" until_true 20 swap_is_empty
 
 # Alone, folios of 64 kB fit: what the mix had is free.
 before=$(folios 64 swpout_fallback)
-swapmix --sizes 64k --fill 40m --churn 80m --seed 13 >/tmp/large
-check "every byte of large folios is right" verified /tmp/large
+right "every byte of large folios is right" swapmix --sizes 64k --fill 40m --churn 80m --seed 13
 equal "none is split" "$before" "$(folios 64 swpout_fallback)"
 
 # In the reporter's manner: they go out again and again over single pages that leave holes.
-round=0
-right=0
-while [ $round -lt 4 ]; do
+rounds_right=0
+for round in 0 1 2 3; do
 	swapload --size 16m --limit 6m --folio 64k --access random --seed "$round" >/tmp/large &
 	swapload --size 8m --limit 6m --access random --seed "$((100 + round))" >/tmp/small
 	wait $!
-	verified /tmp/large && verified /tmp/small && right=$((right + 1))
-	round=$((round + 1))
+	verified /tmp/large && verified /tmp/small && rounds_right=$((rounds_right + 1))
 done
-equal "every byte of four rounds is right" 4 "$right"
+equal "every byte of four rounds is right" 4 "$rounds_right"
 out=$(($(folios 64 swpout) + $(folios 64 swpout_fallback)))
 within "many large folios went out" 500 100000 "$out"
 equal "none of them is split either" "$before" "$(folios 64 swpout_fallback)"

@@ -16,10 +16,7 @@
 
 static volatile sig_atomic_t stop;
 
-static void stopped(int signal) {
-  (void)signal;
-  stop = 1;
-}
+static void stopped(int signal) { stop = signal; }
 
 static void page_out(char *base) {
   for (unsigned long i = 0; i < PAGES; i++) {
@@ -41,16 +38,12 @@ static unsigned long neighbours(const char *base) {
 }
 
 int main(void) {
-  struct sigaction action = {.sa_handler = stopped};
-  char *base = mmap(NULL, PAGES * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  uint64_t random = SEED, verified = 0, mismatches = 0, on_two = 0;
+  char *base = map_pages(PAGES * PAGE_BYTES, PAGE_BYTES, PROT_READ | PROT_WRITE);
+  uint64_t random = SEED, mismatches = 0, on_two;
 
-  if (base == MAP_FAILED)
-    die("no memory");
   madvise(base, PAGES * PAGE_BYTES, MADV_NOHUGEPAGE);
-  sigaction(SIGTERM, &action, NULL);
-  for (unsigned long i = 0; i < PAGES; i++)
-    page_fill(base + i * PAGE_BYTES, SEED, 0);
+  signal(SIGTERM, stopped);
+  pages_fill(base, PAGES * PAGE_BYTES, SEED, 0);
   page_out(base);
   on_two = neighbours(base);
   if (on_two < PAGES / 2)
@@ -58,16 +51,12 @@ int main(void) {
   puts("ready");
   fflush(stdout);
   while (!stop) {
-    for (unsigned long i = 0; i < PAGES; i++) {
-      char *page = base + random_below(&random, PAGES) * PAGE_BYTES;
-
-      mismatches += page_check(page, SEED, 0);
-    }
+    for (unsigned long i = 0; i < PAGES; i++)
+      mismatches += pages_check(base + random_below(&random, PAGES) * PAGE_BYTES, PAGE_BYTES, SEED, 0);
     page_out(base);
   }
-  for (unsigned long i = 0; i < PAGES; i++, verified += PAGE_BYTES)
-    mismatches += page_check(base + i * PAGE_BYTES, SEED, 0);
-  printf("{\"on_two\": %" PRIu64 ", \"verified_bytes\": %" PRIu64 ", \"mismatches\": %" PRIu64 "}\n", on_two, verified,
-         mismatches);
+  mismatches += pages_check(base, PAGES * PAGE_BYTES, SEED, 0);
+  printf("{\"on_two\": %" PRIu64 ", \"verified_bytes\": %lu, \"mismatches\": %" PRIu64 "}\n", on_two,
+         PAGES * PAGE_BYTES, mismatches);
   return mismatches != 0;
 }

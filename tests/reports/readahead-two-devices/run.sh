@@ -1,7 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=dash source=tests/reports/lib.sh
-. /reports/lib.sh
 
 ROUNDS=8
 # Not synchronous, or the kernel does not read ahead.

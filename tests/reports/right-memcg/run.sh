@@ -1,7 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=dash source=tests/reports/lib.sh
-. /reports/lib.sh
 
 A=/sys/fs/cgroup/a
 B=/sys/fs/cgroup/b
@@ -14,7 +12,7 @@ owes_nothing() { [ "$(swapped "$1")" = 0 ]; }
 on /dev/ram0 || exit 1
 GROUP=$A
 holder moved 2048 in_group || exit 1
-ask moved fill 1 >/dev/null
+tell moved "fill 1"
 equal "all pages go out" 2048 "$(ask moved out)"
 within "their group is charged for the slots" $((2000 * 4096)) $((2060 * 4096)) "$(swapped $A)"
 cat $A/cgroup.procs >$B/cgroup.procs
@@ -27,8 +25,7 @@ equal "nor is it for slots" 0 "$(swapped $B)"
 equal "all go out again" 2048 "$(ask moved out)"
 check "their group can be removed" rmdir $A
 equal "they are right when it is gone" "right 2048 wrong 0 killed 0" "$(ask moved check)"
-ask moved fill 2 >/dev/null
-ask moved end >/dev/null
+tell moved "fill 2" end
 check "nobody owes slots" until_true 20 swap_is_empty
 check "the other group owes nothing" until_true 20 owes_nothing $B
 swapctl off /dev/ram0
@@ -37,18 +34,17 @@ swapctl off /dev/ram0
 nullb 0 32 && on /dev/nullb0 && GROUP=$A group max || exit 1
 echo false >/sys/kernel/mm/swap/vma_ra_enabled
 holder one 128 in_group || exit 1
+# shellcheck disable=SC2034  # in_group has it
 GROUP=$B
 holder two 128 in_group || exit 1
-ask one fill 1 >/dev/null
-ask two fill 2 >/dev/null
-page=0
-while [ $page -lt 128 ]; do
-	ask one out $page 1 >/dev/null
-	ask two out $page 1 >/dev/null
-	page=$((page + 1))
+tell one "fill 1"
+tell two "fill 2"
+for page in $(seq 0 127); do
+	tell one "out $page 1"
+	tell two "out $page 1"
 done
-echo 8m >$A/memory.reclaim 2>/dev/null
-echo 8m >$B/memory.reclaim 2>/dev/null
+GROUP=$A reclaim 8m
+GROUP=$B reclaim 8m
 equal "every page of one group is right" "right 128 wrong 0 killed 0" "$(ask two check)"
 # Beside its 128 pages each has a few of its own program.
 within "what was read ahead is the other group's" $((64 * 4096)) $((190 * 4096)) "$(stat $A swapcached)"

@@ -8,13 +8,10 @@
 
 #include "common.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -84,11 +81,8 @@ static int child(const uint64_t *least) {
   for (int time = 0; time < 2; time++) {
     madvise((void *)base, PAGES * PAGE_BYTES, MADV_PAGEOUT);
     for (unsigned page = 0; page < PAGES; page++) {
-      for (unsigned i = 0; i < WORDS; i++) {
-        uint64_t word = word_of(page, i);
-
-        wrong += word >> 32 != page || (uint32_t)word < least[page];
-      }
+      for (unsigned i = 0; i < WORDS; i++)
+        wrong += word_of(page, i) >> 32 != page || (uint32_t)word_of(page, i) < least[page];
     }
   }
   return wrong != 0;
@@ -118,9 +112,7 @@ int main(int argc, char **argv) {
 
   if (argc != 2)
     die("usage: race SECONDS");
-  base = mmap(NULL, PAGES * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (base == MAP_FAILED)
-    die("no memory: %s", strerror(errno));
+  base = (void *)map_pages(PAGES * PAGE_BYTES, PAGE_BYTES, PROT_READ | PROT_WRITE);
   for (unsigned i = 0; i < PAGES * WORDS; i++)
     base[i] = (uint64_t)(i / WORDS) << 32;
   for (uintptr_t i = 0; i < THREADS; i++) {

@@ -1,7 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=dash source=tests/reports/lib.sh
-. /reports/lib.sh
 
 value() { sed -n 's/.*"'"$1"'":\([0-9]*\).*/\1/p' /tmp/tables.out; }
 # The disk's own memory is there beforehand.

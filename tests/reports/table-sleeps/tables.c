@@ -27,7 +27,7 @@
 #define SEED 1
 
 static struct {
-  atomic_ulong touched, mismatches;
+  atomic_ulong touched;
   atomic_bool begin, stop;
 } *shared;
 
@@ -45,18 +45,7 @@ static uint64_t meminfo(const char *name) {
   return kb;
 }
 
-static char *map(size_t pages) {
-  char *at = mmap(NULL, pages * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-  if (at == MAP_FAILED)
-    die("no memory: %s", strerror(errno));
-  return at;
-}
-
-static void fill(char *at, size_t pages) {
-  for (size_t page = 0; page < pages; page++)
-    page_fill(at + page * PAGE_BYTES, SEED, 1);
-}
+static char *map(size_t pages) { return map_pages(pages * PAGE_BYTES, PAGE_BYTES, PROT_READ | PROT_WRITE); }
 
 static size_t resident(int fd, char *at, size_t pages) {
   static uint64_t entries[PAGES];
@@ -82,7 +71,7 @@ static int beside(char *at) {
 
 int main(void) {
   char *mine, *other, *hog, before[32], tight[32];
-  uint64_t kb, room;
+  uint64_t kb, room, mismatches;
   int pagemap = open_or_die("/proc/self/pagemap", O_RDONLY), fd = open_or_die(RESERVE, O_RDWR);
   pid_t pid;
 
@@ -91,14 +80,14 @@ int main(void) {
     die("cannot begin: %s", strerror(errno));
   before[strcspn(before, "\n")] = 0;
   other = map(BESIDE);
-  fill(other, BESIDE);
+  pages_fill(other, BESIDE * PAGE_BYTES, SEED, 1);
   madvise(other, BESIDE * PAGE_BYTES, MADV_PAGEOUT);
   pid = fork();
   if (!pid)
     _exit(beside(other));
   munmap(other, BESIDE * PAGE_BYTES);
   mine = map(PAGES);
-  fill(mine, PAGES);
+  pages_fill(mine, PAGES * PAGE_BYTES, SEED, 1);
   resident(pagemap, mine, PAGES); /* has its own memory from here on */
   kb = meminfo("MemFree:");
   if (kb > FREE_KB) {
@@ -124,10 +113,9 @@ int main(void) {
   for (int time = 0; time < 3; time++)
     madvise(mine, PAGES * PAGE_BYTES, MADV_PAGEOUT);
   kb = resident(pagemap, mine, PAGES);
-  for (size_t page = 0; page < PAGES; page++)
-    atomic_fetch_add(&shared->mismatches, page_check(mine + page * PAGE_BYTES, SEED, 1));
+  mismatches = pages_check(mine, PAGES * PAGE_BYTES, SEED, 1);
   printf("{\"tool\":\"tables\",\"room\":%" PRIu64 ",\"beside\":%lu,\"stayed_after\":%" PRIu64
-         ",\"verified_bytes\":%lu,\"mismatches\":%lu}\n",
-         room, atomic_load(&shared->touched), kb, PAGES * PAGE_BYTES, atomic_load(&shared->mismatches));
-  return atomic_load(&shared->mismatches) != 0;
+         ",\"verified_bytes\":%lu,\"mismatches\":%" PRIu64 "}\n",
+         room, atomic_load(&shared->touched), kb, PAGES * PAGE_BYTES, mismatches);
+  return mismatches != 0;
 }

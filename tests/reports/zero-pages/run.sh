@@ -1,7 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=dash source=tests/reports/lib.sh
-. /reports/lib.sh
 
 on /dev/ram0 -p 5 && on /dev/ram1 -p 5 || exit 1
 before=$(folios 64 swpin)

@@ -28,15 +28,12 @@ static bool is_zero(uint64_t round, size_t page) {
 }
 
 static size_t wrong_bytes(const char *at, uint64_t round, size_t page) {
-  static const char zeros[PAGE_BYTES];
   size_t wrong = 0;
 
   if (!is_zero(round, page))
-    return page_check(at, seed, round);
-  if (memcmp(at, zeros, PAGE_BYTES)) {
-    for (size_t i = 0; i < PAGE_BYTES; i++)
-      wrong += at[i] != 0;
-  }
+    return pages_check(at, PAGE_BYTES, seed, round);
+  for (size_t i = 0; i < PAGE_BYTES; i++)
+    wrong += at[i] != 0;
   return wrong;
 }
 
@@ -48,10 +45,7 @@ int main(int argc, char **argv) {
     die("usage: zeros ROUNDS SEED");
   rounds = parse_number(argv[1], "ROUNDS", 1, 1000);
   seed = parse_number(argv[2], "SEED", 1, UINT32_MAX);
-  base = mmap(NULL, PAGES * PAGE_BYTES + HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (base == MAP_FAILED)
-    die("no memory: %s", strerror(errno));
-  base = (char *)(((uintptr_t)base + HUGE_BYTES - 1) & ~(HUGE_BYTES - 1));
+  base = map_pages(PAGES * PAGE_BYTES, HUGE_BYTES, PROT_READ | PROT_WRITE);
   for (uint64_t round = 1; round <= rounds; round++) {
     /* New pages each round, single ones in two of three. */
     if (madvise(base, PAGES * PAGE_BYTES, MADV_DONTNEED) || write_text(SIZES, round % 3 ? "never" : "always"))
@@ -60,7 +54,7 @@ int main(int argc, char **argv) {
       if (is_zero(round, page))
         memset(base + page * PAGE_BYTES, 0, PAGE_BYTES);
       else
-        page_fill(base + page * PAGE_BYTES, seed, round);
+        pages_fill(base + page * PAGE_BYTES, PAGE_BYTES, seed, round);
     }
     for (int time = 0; time < 2; time++) {
       if (madvise(base, PAGES * PAGE_BYTES, MADV_PAGEOUT) || write_text(SIZES, "always"))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// shmem_truncate ROUNDS: a file of shmem that is written, paged out, cut or punched across large folios, and verified.
+// shmem cut BYTES: pages a file of shmem of 256 kB out, cuts it to so many bytes, and verifies the whole pages of them.
+// shmem rounds ROUNDS: a file of 4 MB that is written, paged out, cut or punched across large folios, and verified.
 //
 // Each round writes what is not there, pages all of it out, then cuts the file in a random page and makes it as long
 // again, or punches a hole between two random pages, while another thread reads: entries of large folios are split
@@ -19,6 +20,7 @@
 
 #define PAGES 1024UL
 #define BYTES (PAGES * PAGE_BYTES)
+#define CUT_BYTES (256UL << 10)
 
 static char *base;
 static bool there[PAGES];
@@ -45,24 +47,48 @@ static void cut(int fd, uint64_t first, uint64_t last) {
   memset(there + first, false, last - first);
 }
 
-int main(int argc, char **argv) {
-  uint64_t rounds = parse_number(argc == 2 ? argv[1] : "", "ROUNDS", 1, 100000), random = 3;
+/* Makes a file, mapped where a large folio can be as a whole. */
+static int make_file(size_t bytes) {
   int fd = memfd_create("shmem", MFD_CLOEXEC);
-  static const char zeros[PAGE_BYTES];
-  pthread_t reader;
 
-  if (fd < 0 || ftruncate(fd, BYTES))
+  if (fd < 0 || ftruncate(fd, bytes))
     die("no file: %s", strerror(errno));
-  base = mmap((void *)0x10000000000, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+  base = mmap((void *)0x10000000000, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
   if (base == MAP_FAILED)
     die("no mapping: %s", strerror(errno));
+  return fd;
+}
+
+static int cut_once(uint64_t left) {
+  int fd = make_file(CUT_BYTES);
+
+  pages_fill(base, CUT_BYTES, 1, 0);
+  if (madvise(base, CUT_BYTES, MADV_PAGEOUT))
+    die("cannot page out: %s", strerror(errno));
+  if (ftruncate(fd, left))
+    die("cannot truncate: %s", strerror(errno));
+  return pages_check(base, left / PAGE_BYTES * PAGE_BYTES, 1, 0) != 0;
+}
+
+int main(int argc, char **argv) {
+  static const char zeros[PAGE_BYTES];
+  uint64_t rounds, random = 3;
+  pthread_t reader;
+  int fd;
+
+  if (argc == 3 && !strcmp(argv[1], "cut"))
+    return cut_once(parse_number(argv[2], "BYTES", 1, CUT_BYTES));
+  if (argc != 3 || strcmp(argv[1], "rounds"))
+    die("usage: shmem cut BYTES, shmem rounds ROUNDS");
+  rounds = parse_number(argv[2], "ROUNDS", 1, 100000);
+  fd = make_file(BYTES);
   for (uint64_t round = 1; round <= rounds; round++) {
     uint64_t first = random_below(&random, PAGES - 1);
     uint64_t last = round % 2 ? PAGES : first + 1 + random_below(&random, PAGES - first - 1);
 
     for (uint64_t i = 0; i < PAGES; i++)
       if (!there[i])
-        page_fill(base + i * PAGE_BYTES, 1, 0);
+        pages_fill(base + i * PAGE_BYTES, PAGE_BYTES, 1, 0);
     memset(there, true, sizeof(there));
     madvise(base, BYTES, MADV_PAGEOUT);
     done = false;
@@ -76,7 +102,7 @@ int main(int argc, char **argv) {
     for (uint64_t i = 0; i < PAGES; i++) {
       const char *page = base + i * PAGE_BYTES;
 
-      if (there[i] ? page_check(page, 1, 0) : (size_t)memcmp(page, zeros, PAGE_BYTES)) {
+      if (there[i] ? pages_check(page, PAGE_BYTES, 1, 0) != 0 : memcmp(page, zeros, PAGE_BYTES) != 0) {
         printf("round %lu, cut %lu to %lu: page %lu is wrong\n", round, first, last, i);
         return 1;
       }
