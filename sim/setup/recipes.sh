@@ -93,8 +93,6 @@ make_kernel() {
 	) 8>"$HWSWAP_CACHE/locks/$work"
 }
 
-lockstat_fragment=sw/driver/kernel-lockstat.config
-
 # make_kernel_checking NAME DIRECTORY SOURCE: the same with one fragment more. The kernels of `make test-debug` check
 # themselves; that of `make bench-locks` counts what locks are taken.
 make_kernel_checking() {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The policies: what each choice changes. That lists and counts hold when they are switched at will is in test_stream."""
+"""The policies: what each choice changes. In test_stream lists and counts hold when they are switched at will."""
 
 from itertools import product
 

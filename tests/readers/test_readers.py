@@ -2,7 +2,8 @@
 """Readers of traces and of scripts on files that are damaged in any way: they read them or refuse them in one sentence.
 
 The reader of traces in Python (hwswap.traces.trace) and those of the harness in C++, the latter with sanitizers; and
-the commands that take a trace. A trace of a version that both know and that Python reads, C++ reads too: it checks less.
+the commands that take a trace. A trace of a version that both know and that Python reads, C++ reads too; it checks
+less.
 """
 
 import gzip

@@ -185,7 +185,7 @@ in_group() { sh -c "echo \$\$ >$GROUP/cgroup.procs && exec \"\$@\"" sh "$@"; }
 # reclaim SIZE: takes so much memory from the group, or what there is
 reclaim() { echo "$1" >$GROUP/memory.reclaim 2>/dev/null; }
 
-# right TEXT COMMAND...: checks that a load verified something, and found every byte right; leaves its output in /tmp/load
+# right TEXT COMMAND...: checks that a load verified something, and found every byte right; its output is in /tmp/load
 right() {
 	local text=$1
 	shift

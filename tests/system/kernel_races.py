@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The series and the driver on a kernel that looks for data races: a part of `make test-debug`.
 
-KCSAN (sw/driver/kernel-races.config) stops at an access now and then, and reports whoever makes one beside it that is not
-marked, or not ordered. It looks at the whole kernel, which has many; of its reports those count in which a function of the
-series or of the driver takes part.
+KCSAN (sw/driver/kernel-races.config) stops at an access now and then, and reports one beside it that is not marked, or
+not ordered. It looks at the whole kernel, which has many; of its reports those count in which a function of the series
+or of the driver takes part.
 """
 
 import re
