@@ -171,12 +171,9 @@ fuzz: model guest kernel-unpatched ## random operations: kernels = model = RTL [
 bench-table: model ## the engine's commands on swap tables [SHORT=1]
 	@$(ENV) python -m hwswap bench tables $(if $(SHORT),--short)
 
-# PART=calls or PART=fall-backs: one half. Fall-backs: PRIORITIES="7,5 5,5,5,5" of devices, FULL="85 92" percent,
-# SIZES=64,2048 of folios, kB; SEEDS="1 2" of the load.
-bench-offload: guest kernel-unpatched kernel-tuned model-driver ## grants: calls, fall-backs [SHORT=1] [PRIORITIES=7,5]
-	@$(ENV) python -m hwswap bench offload $(if $(SHORT),--short) $(if $(PART),--part $(PART)) \
-		$(if $(PRIORITIES),--devices $(PRIORITIES)) $(if $(FULL),--full $(FULL)) $(if $(SIZES),--sizes $(SIZES)) \
-		$(if $(SEEDS),--seeds $(SEEDS))
+# PART=calls or PART=fall-backs: one half.
+bench-offload: guest kernel-unpatched kernel-tuned model-driver ## grants: calls, fall-backs [SHORT=1] [PART=calls]
+	@$(ENV) python -m hwswap bench offload $(if $(SHORT),--short) $(if $(PART),--part $(PART))
 
 bench-loads: guest kernel-unpatched kernel-tuned model-grants-only ## swap benchmarks [SHORT=1] [LOADS=..]
 	@$(B) $(if $(SHORT),,redis memhog stress-ng)

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `make bench-offload` makes of the lines of its guests, and when a target is missed."""
 
-import argparse
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from hwswap.bench import fallbacks, offload, offload_targets
@@ -75,22 +72,13 @@ def test_what_is_not_as_it_should_be_is_refused(before: str, after: str) -> None
         offload.entries("grants", text.replace(before, after), short=True)
 
 
-SHORT = fallbacks.Form.of(short=True)
-
-
-def mixed(
-    splits: dict[str, int],
-    mismatches: int = 0,
-    setup: fallbacks.Setup = (5, 5),
-    form: fallbacks.Form = SHORT,
-    seed: int = 1,
-) -> str:
+def mixed(splits: dict[str, int], mismatches: int = 0, setup: fallbacks.Setup = (5, 5), seed: int = 1) -> str:
     """Return what a guest prints of the fall-backs, short form, of 1,000 folios of each size."""
     lines = []
-    for placement in fallbacks.placements(setup, seed == form.seeds[0]):
+    for placement in fallbacks.placements(setup, seed == fallbacks.SEEDS[0]):
         for percent in fallbacks.SHORT_FILLS:
             head = f"{placement} {percent}"
-            for size in form.large:
+            for size in fallbacks.LARGE:
                 lines.append(f"@count {head} before {size} 7 3")
                 lines.append(f"@count {head} after {size} {1007 - splits[placement]} {3 + splits[placement]}")
             lines.append(f"@mix {head} " + json.dumps({"mismatches": mismatches, "verified_bytes": 4096}))
@@ -103,141 +91,69 @@ SPLITS = {"linux": 120, "indexed": 48, "open": 3, "engine-indexed": 16, "engine-
 
 
 def test_fallbacks_are_counted_and_judged() -> None:
-    entries = fallbacks.entries((5, 5), 1, mixed(SPLITS), SHORT)
+    entries = fallbacks.entries((5, 5), 1, mixed(SPLITS), True)
     rates = fallbacks.rates({"runs": entries})
     assert rates["2", 92, "indexed", 1] == 0.048
-    names = [name.rpartition(", ")[2] for name in missed(offload_targets.fallbacks(rates, shares=True))]
+    names = [name.rpartition(", ")[2] for name in missed(offload_targets.fallbacks(rates))]
     assert names == ["open"]
-    assert fallbacks.table({"runs": entries, "sizes": fallbacks.SIZES}).row_count == len(SPLITS)
+    assert fallbacks.table({"runs": entries}).row_count == len(SPLITS)
 
 
 def test_fallbacks_of_several_seeds_are_judged_by_their_mean() -> None:
     """Seed 1 alone misses the target of `open`, seed 2 alone meets it, and so does the mean; each is in the table."""
-    first = fallbacks.entries((5, 5), 1, mixed(SPLITS), SHORT)
-    second = fallbacks.entries((5, 5), 2, mixed({"linux": 400, "indexed": 0, "open": 1}, seed=2), SHORT)
+    first = fallbacks.entries((5, 5), 1, mixed(SPLITS), True)
+    second = fallbacks.entries((5, 5), 2, mixed({"linux": 400, "indexed": 0, "open": 1}, seed=2), True)
 
     def judged(runs: list[fallbacks.Entry]) -> list[str]:
-        return [
-            name.rpartition(", ")[2]
-            for name in missed(offload_targets.fallbacks(fallbacks.rates({"runs": runs}), True))
-        ]
+        return [name.rpartition(", ")[2] for name in missed(offload_targets.fallbacks(fallbacks.rates({"runs": runs})))]
 
     assert (judged(first), judged(second), judged(first + second)) == (["open"], [], [])
-    rows = fallbacks.table({"runs": first + second, "sizes": fallbacks.SIZES})
+    rows = fallbacks.table({"runs": first + second})
     assert list(rows.columns[3].cells) == ["1", "2", "mean"] * 3 + ["1", "1"]
 
 
 def test_devices_of_different_priority_are_told_apart_and_judged_by_another_rule() -> None:
     splits = {"linux": 120, "indexed": 120, "open": 121}
     runs = [
-        *fallbacks.entries((5, 5), 1, mixed(SPLITS), SHORT),
-        *fallbacks.entries((7, 5), 1, mixed(splits, setup=(7, 5)), SHORT),
+        *fallbacks.entries((5, 5), 1, mixed(SPLITS), True),
+        *fallbacks.entries((7, 5), 1, mixed(splits, setup=(7, 5)), True),
     ]
     assert {fallbacks.devices_of(run) for run in runs} == {"2", "2 (7 5)"}
-    of_equals = offload_targets.fallbacks(fallbacks.rates({"runs": runs[: len(SPLITS)]}), shares=True)
-    judged = offload_targets.fallbacks(fallbacks.rates({"runs": runs}), shares=True)
+    of_equals = offload_targets.fallbacks(fallbacks.rates({"runs": runs[: len(SPLITS)]}))
+    judged = offload_targets.fallbacks(fallbacks.rates({"runs": runs}))
     assert judged[: len(of_equals)] == of_equals
     assert [(target.name, target.met) for target in judged[len(of_equals) :]] == [
         ("fall-backs, devices 2 (7 5), 92 % full, indexed", True),
         ("fall-backs, devices 2 (7 5), 92 % full, open", False),
     ]
-    assert "DISKS='0:7 1:5'" in fallbacks.job((7, 5), 1, SHORT)
 
 
-def test_devices_and_levels_are_of_fallbacks(capsys: pytest.CaptureFixture[str]) -> None:
-    parser = argparse.ArgumentParser()
-    offload.add_arguments(parser)
-    for given in (["--devices", "7,5"], ["--full", "85"], ["--sizes", "64,2048"]):
-        assert offload.run(parser.parse_args(["--part", "calls", *given])) == 2
-        assert "--devices, --full and --sizes are of fall-backs" in capsys.readouterr().err
+def test_the_script_is_told_what_to_run() -> None:
+    script = fallbacks.job((7, 5), 1, True)
+    assert "DISKS='0:7 1:5'" in script
+    assert "FILLS='92 235 117'" in script
+    assert "FILLS='85 217 217\n92 235 235\n96 245 245'" in fallbacks.job((7, 5), 1, False)
 
 
-def test_devices_and_levels_can_be_named() -> None:
-    assert fallbacks.Form.of(True) == fallbacks.Form(((5, 5),), (92,), True)
-    assert fallbacks.Form.of(False).setups == fallbacks.SETUPS
-    named = fallbacks.Form.of(True, [fallbacks.setup_of("7,5")], [fallbacks.fill_of("85")])
-    assert (named.setups, named.fills) == ([(7, 5)], [85])
-    script = fallbacks.job((7, 5), 1, named)
-    assert "FILLS='85 217 108'" in script
-    assert "SIZES='4 16 32 64 128'" in script
-
-
-def test_sizes_can_be_named_and_have_no_targets_of_shares() -> None:
-    form = fallbacks.Form.of(True, sizes=fallbacks.sizes_of("64,2048"))
-    assert form.large == form.sizes == (64, 2048)
-    assert "SIZES='64 2048'" in fallbacks.job((5, 5), 1, form)
-    printed = mixed(SPLITS, form=form)
-    runs = fallbacks.entries((5, 5), 1, printed, form)
-    assert [set(run["split"]) for run in runs] == [{"64", "2048"}] * len(SPLITS)
-    assert offload_targets.fallbacks(fallbacks.rates({"runs": runs}), shares=False) == []
-    headers = [column.header for column in fallbacks.table({"runs": runs, "sizes": form.sizes}).columns]
-    assert headers[5:7] == ["64 kB", "2048 kB"]
+def test_a_size_that_was_not_counted_is_refused() -> None:
+    text = "\n".join(line for line in mixed(SPLITS).splitlines() if not line.startswith("@count open 92 after 64"))
+    assert fallbacks.entries((5, 5), 1, mixed(SPLITS), True)
+    without = "\n".join(line for line in text.splitlines() if not line.startswith("@count open 92 before 64"))
     with pytest.raises(GuestError, match="runs; the guest's last words"):
-        fallbacks.entries((5, 5), 1, printed, SHORT)
-
-
-@pytest.mark.parametrize(
-    ("read", "texts", "said"),
-    [
-        (
-            fallbacks.sizes_of,
-            ["", "64;2048", "2048,64", "64,64", "4,8", "4,4096", "48", "-64"],
-            "is no list of sizes: give powers of two",
-        ),
-        (fallbacks.sizes_of, ["4"], "is no large folio"),
-        (
-            fallbacks.setup_of,
-            ["", "7;5", "7,", "-1", "40000", "1,1,1,1,1,1,1,1,1"],
-            "is no list of devices: give 1 to 8 priorities",
-        ),
-        (fallbacks.fill_of, ["", "49", "99", "92.5"], "give 50 to 98 percent"),
-    ],
-)
-def test_what_cannot_be_measured_is_refused(read: Callable, texts: list[str], said: str) -> None:
-    for text in texts:
-        with pytest.raises(argparse.ArgumentTypeError, match=said):
-            read(text)
+        fallbacks.entries((5, 5), 1, without, True)
 
 
 def test_wrong_bytes_are_refused() -> None:
     with pytest.raises(GuestError, match="not what was written"):
-        fallbacks.entries((5, 5), 1, mixed(SPLITS, mismatches=1), SHORT)
+        fallbacks.entries((5, 5), 1, mixed(SPLITS, mismatches=1), True)
 
 
 @pytest.mark.parametrize("wrong", ["kernel 2", "clusters 128 differences 2"])
 def test_a_mirror_that_differs_is_refused(wrong: str) -> None:
     with pytest.raises(GuestError, match="2 words of the mirror"):
-        fallbacks.entries((5, 5), 1, mixed(SPLITS).replace("kernel 0", wrong, 1), SHORT)
+        fallbacks.entries((5, 5), 1, mixed(SPLITS).replace("kernel 0", wrong, 1), True)
 
 
 def test_without_fallbacks_there_is_nothing_to_judge() -> None:
     rates = {("2", 92, placement, 1): 0.0 for placement in fallbacks.PLACEMENTS}
-    assert len(missed(offload_targets.fallbacks(rates, shares=True))) == len(fallbacks.PLACEMENTS) - 1
-
-
-def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[fallbacks.Setup, int]] = []
-
-    def guest(
-        setup: fallbacks.Setup, seed: int, form: fallbacks.Form, _output: Path
-    ) -> tuple[str, list[fallbacks.Entry]]:
-        if len(asked) == 3:
-            raise KeyboardInterrupt
-        asked.append((setup, seed))
-        return "7.3.4", fallbacks.entries(setup, seed, mixed(SPLITS, setup=setup, form=form, seed=seed), form)
-
-    form = fallbacks.Form.of(False, [(5,), (5, 5)], fallbacks.SHORT_FILLS, seeds=(1, 2))
-    monkeypatch.setattr(fallbacks, "measure_setup", guest)
-    monkeypatch.setattr(fallbacks.provenance, "commit", lambda: "0123456789ab")
-    monkeypatch.setattr(fallbacks.provenance, "qemu", lambda: "QEMU")
-    with pytest.raises(KeyboardInterrupt):
-        fallbacks.measure(form, tmp_path)
-    done, asked[:] = list(asked), []
-    report = fallbacks.measure(form, tmp_path)
-    assert (done, asked) == ([((5,), 1), ((5,), 2), ((5, 5), 1)], [((5, 5), 2)])
-    assert {(tuple(run["priorities"]), run["seed"]) for run in report["runs"]} == {*done, *asked}
-    # Other seeds are another run, and what is complete is not taken for interrupted.
-    asked[:] = []
-    with pytest.raises(KeyboardInterrupt):
-        fallbacks.measure(fallbacks.Form.of(False, [(5,), (5, 5)], fallbacks.SHORT_FILLS, seeds=(3, 2)), tmp_path)
-    assert asked == [((5,), 3), ((5,), 2), ((5, 5), 3)]
+    assert len(missed(offload_targets.fallbacks(rates))) == len(fallbacks.PLACEMENTS) - 1

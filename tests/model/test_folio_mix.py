@@ -5,12 +5,11 @@ from collections import Counter
 
 import pytest
 from hwswap.experiments.folio_mix import DEFAULT_SIZES, Draw, Mix, swap_out
-from hwswap.model.golden import Allocator, Slots
-from hwswap.model.grant_entries import TOP_ORDER, Placement
+from hwswap.model.golden import Allocator
+from hwswap.model.grant_entries import Placement
 from hwswap.model.granted import GrantedAllocator
 from hwswap.model.grants import Grants
-from hwswap.model.rows import ORDERS, SLOTS
-from hwswap_map import Status
+from hwswap.model.rows import SLOTS
 
 MB = 256
 DEVICES = 2
@@ -80,78 +79,6 @@ def test_a_sparing_engine_splits_fewer():
 def test_open_clusters_end_it():
     """Any order may go into any cluster, as in a guest."""
     assert splits(Granted(Placement.OPEN)) == ({}, 9733)
-
-
-class Buddy:
-    """A buddy allocator over all clusters of both devices, of one mind: it knows each free of the moment it comes."""
-
-    def __init__(self):
-        """Begin with all clusters free."""
-        self.blocks = [set() for _ in range(ORDERS)]
-        self.blocks[-1] = {cluster * SLOTS for cluster in range(CLUSTERS)}
-
-    def alloc(self, cpu, order):
-        """Take the smallest block that is large enough, of equals the lowest, and leave what is too much of it free."""
-        found = next((size for size in range(order, ORDERS) if self.blocks[size]), None)
-        if found is None:
-            return None
-        offset = min(self.blocks[found])
-        self.blocks[found].remove(offset)
-        for size in range(order, found):
-            self.blocks[size].add(offset + (1 << size))
-        return Slots(0, offset)
-
-    def free(self, type_, offset, nr):
-        """Join what is free with its neighbour, as far as that is free, too."""
-        size = nr.bit_length() - 1
-        while size < TOP_ORDER and (offset ^ 1 << size) in self.blocks[size]:
-            self.blocks[size].remove(offset ^ 1 << size)
-            offset &= ~(1 << size)
-            size += 1
-        self.blocks[size].add(offset)
-        return Status.OK
-
-
-@pytest.mark.parametrize(("percent", "kernel", "least"), [(92, 1041, {128: 39}), (96, 2474, {64: 69, 128: 85})])
-def test_what_best_fit_leaves_under_twice_the_churn(percent, kernel, least):
-    """No order has clusters of its own, no grant is ahead of its time: what is left is the load's own fragmentation.
-
-    The load is that of the long form. A 60th and a 30th of what the kernel splits, wanted of `open`, are 17 and 82.
-    """
-    fill = MB * percent // 100
-    load = Mix(fill_mb=fill, churn_mb=fill, seed=1)
-    assert swap_out(Kernel(), load).split.total() == kernel
-    folios = swap_out(Buddy(), load)
-    print(f"{percent} % full: kernel {kernel}, best fit {folios.split.total()}, {dict(folios.split)}")
-    assert +folios.split == least
-
-
-class Boundless:
-    """An allocator that always has room, and takes note of how many slots each order has at most."""
-
-    def __init__(self):
-        """Begin with nothing in use; the offset of what is allocated is its order."""
-        self.used, self.most = Counter(), Counter()
-
-    def alloc(self, cpu, order):
-        """Give some place."""
-        self.used[order] += 1 << order
-        self.most[order] = max(self.most[order], self.used[order])
-        return Slots(cpu, order)
-
-    def free(self, type_, offset, nr):
-        """Take note."""
-        self.used[offset] -= nr
-        return Status.OK
-
-
-def test_a_cluster_an_order_leaves_nothing_to_spare():
-    """Each order's most, at whatever time, is together all of swap, at 92 %: clusters of one order hardly suffice."""
-    boundless = Boundless()
-    swap_out(boundless, AT_92)
-    most = {4 * pages: boundless.most[pages.bit_length() - 1] / SLOTS for pages in DEFAULT_SIZES}
-    print({size: round(clusters, 1) for size, clusters in most.items()}, f"of {CLUSTERS} clusters")
-    assert sum(most.values()) > CLUSTERS
 
 
 def test_each_size_has_as_many_pages_but_for_the_favourite():

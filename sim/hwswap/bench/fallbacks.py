@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The second half of `make bench-offload`: large folios that are split on their way out, by placement, over five seeds.
 
-swapmix keeps swap at a level with folios that come and go, of 4 to 128 kB unless other sizes are named; the kernel
-counts those that it has to split as it finds no room (swpout_fallback). One guest CPU whose clock counts instructions.
+swapmix keeps swap at a level with folios of 4 to 128 kB that come and go; the kernel counts those that it has to split
+as it finds no room (swpout_fallback). One guest CPU whose clock counts instructions.
 Grants are given by the engine in software, which runs every PERIOD_US of that clock, and for the first seed also by the
 Verilated one, which is clocked by it in steps of ENGINE_PERIOD_US. Every byte that is swapped in again is verified.
 """
 
 import json
 import sys
-from argparse import ArgumentTypeError
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import groupby, pairwise, product
+from itertools import groupby, product
 from pathlib import Path
 from typing import Any
 
@@ -41,24 +39,19 @@ Setup = tuple[int, ...]
 
 SETUPS: Sequence[Setup] = ((5,), (5, 5), (5, 5, 5, 5), (7, 5), (7, 7, 5, 5))
 SHORT_SETUPS: Sequence[Setup] = ((5, 5),)
-MOST_DEVICES = 8
-"""Swap devices of a setup, as many as the Verilated engine has."""
 SWAP_MB = 256
 """Of all devices together."""
 
-Sizes = tuple[int, ...]
-"""Of folios that come and go, kB, rising."""
-SIZES: Sizes = (4, 16, 32, 64, 128)
-"""What targets are for."""
-PAGE_KB = 4
-HUGE_KB = 2048
+SIZES = (4, 16, 32, 64, 128)
+"""Of folios that come and go, kB."""
+
+LARGE = [str(size) for size in SIZES[1:]]
+"""Sizes of which the kernel counts how many folios it had to split."""
+
 PERIOD_US = 50
 """Of the guest's clock: less than a folio takes on its way out."""
 ENGINE_PERIOD_US = 200
 """As for the calls: each step costs the host the simulation of some rounds of polling, however short it is."""
-CHURN = 1
-"""Times what is kept in swap that is freed and written anew."""
-
 Entry = dict[str, Any]
 
 
@@ -75,97 +68,27 @@ def placements(setup: Setup, first: bool) -> tuple[str, ...]:
     return PLACEMENTS + (RTL_PLACEMENTS if first and setup in SHORT_SETUPS else ())
 
 
-@dataclass(frozen=True)
-class Form:
-    """What is measured.
-
-    Attributes:
-        setups: of swap devices, a guest each.
-        fills: how full they are kept, percent.
-        short: each run churns through half of what is kept in swap, not all of it.
-        sizes: of folios.
-        seeds: of the load, a guest each.
-    """
-
-    setups: Sequence[Setup]
-    fills: Sequence[int]
-    short: bool
-    sizes: Sizes = SIZES
-    seeds: Sequence[int] = SEEDS
-
-    @classmethod
-    def of(
-        cls,
-        short: bool,
-        setups: Sequence[Setup] = (),
-        fills: Sequence[int] = (),
-        sizes: Sizes = SIZES,
-        seeds: Sequence[int] = SEEDS,
-    ) -> "Form":
-        """Return the short or the long form, or of it what is named."""
-        return cls(
-            setups or (SHORT_SETUPS if short else SETUPS),
-            fills or (SHORT_FILLS if short else FILLS),
-            short,
-            sizes,
-            seeds,
-        )
-
-    @property
-    def large(self) -> Sizes:
-        """Sizes of which the kernel counts how many folios it had to split."""
-        return tuple(size for size in self.sizes if size > PAGE_KB)
+def fills(short: bool) -> Sequence[int]:
+    """Return how full the devices are kept, percent."""
+    return SHORT_FILLS if short else FILLS
 
 
-def setup_of(text: str) -> Setup:
-    """Reads the priorities of swap devices, as of `7,5`; raises ArgumentTypeError."""
-    try:
-        found = tuple(int(word) for word in text.split(","))
-    except ValueError:
-        found = ()
-    if not 1 <= len(found) <= MOST_DEVICES or not all(0 <= priority <= 32767 for priority in found):
-        raise ArgumentTypeError(
-            f"'{text}' is no list of devices: give 1 to {MOST_DEVICES} priorities from 0 to 32767, as 7,5"
-        )
-    return found
-
-
-def fill_of(text: str) -> int:
-    """Reads how full the devices are to be kept, percent; raises ArgumentTypeError."""
-    if not text.isdecimal() or not 50 <= int(text) <= 98:
-        raise ArgumentTypeError(f"'{text}' is no level to keep swap at: give 50 to 98 percent")
-    return int(text)
-
-
-def sizes_of(text: str) -> Sizes:
-    """Reads sizes of folios, as of `64,2048`; raises ArgumentTypeError."""
-    found = tuple(int(word) if word.isdecimal() else 0 for word in text.split(","))
-    rising = all(a < b for a, b in pairwise(found))
-    if not rising or not all(PAGE_KB <= size <= HUGE_KB and size.bit_count() == 1 for size in found) or 8 in found:
-        raise ArgumentTypeError(
-            f"'{text}' is no list of sizes: give powers of two from 4 to 2048 but 8, kB, rising, as 64,2048"
-        )
-    if found == (PAGE_KB,):
-        raise ArgumentTypeError(f"'{text}' is no large folio, and no other one is split: name a larger size, too")
-    return found
-
-
-def job(setup: Setup, seed: int, form: Form) -> str:
-    """Returns the guest's script."""
-    fills = []
-    for percent in form.fills:
+def job(setup: Setup, seed: int, short: bool) -> str:
+    """Return the guest's script; each run churns through what is kept in swap once, in the short form half of it."""
+    levels = []
+    for percent in fills(short):
         size = SWAP_MB * percent // 100
-        fills.append(f"{percent} {size} {size // 2 if form.short else CHURN * size}")
+        levels.append(f"{percent} {size} {size // 2 if short else size}")
     disks = " ".join(f"{disk}:{priority}" for disk, priority in enumerate(setup))
-    names = " ".join(placements(setup, seed == form.seeds[0]))
+    names = " ".join(placements(setup, seed == SEEDS[0]))
     return (
-        f"SEED={seed}\nSIZES='{' '.join(map(str, form.sizes))}'\nDISKS='{disks}'\nPLACEMENTS='{names}'\n"
+        f"SEED={seed}\nSIZES='{' '.join(map(str, SIZES))}'\nDISKS='{disks}'\nPLACEMENTS='{names}'\n"
         f"PERIOD_US={PERIOD_US}\n"
-        f"ENGINE_PERIOD_US={ENGINE_PERIOD_US}\nFILLS='" + "\n".join(fills) + "'\n. /bench-fallbacks\n"
+        f"ENGINE_PERIOD_US={ENGINE_PERIOD_US}\nFILLS='" + "\n".join(levels) + "'\n. /bench-fallbacks\n"
     )
 
 
-def entries(setup: Setup, seed: int, output: str, form: Form) -> list[Entry]:
+def entries(setup: Setup, seed: int, output: str, short: bool) -> list[Entry]:
     """Return what the guest has printed, an entry for each run; raises GuestError if that is not right."""
     found: dict[tuple[str, int], Entry] = {}
     for line in output.splitlines():
@@ -188,9 +111,8 @@ def entries(setup: Setup, seed: int, output: str, form: Form) -> list[Entry]:
             entry["stats"][words[3]] = int(words[4])
         elif kind == "@verify" and (wrong := mirror.differences(" ".join(words[3:]))) > 0:
             raise GuestError(f"{where}: {wrong} words of the mirror are not what the kernel's tables say")
-    wanted = len(placements(setup, seed == form.seeds[0])) * len(form.fills)
-    counted = {str(size) for size in form.large}
-    if len(found) != wanted or any("mix" not in entry or set(entry["split"]) != counted for entry in found.values()):
+    wanted = len(placements(setup, seed == SEEDS[0])) * len(fills(short))
+    if len(found) != wanted or any("mix" not in entry or set(entry["split"]) != set(LARGE) for entry in found.values()):
         raise GuestError(f"{len(found)} of {wanted} runs; the guest's last words:\n{output[-1500:]}")
     return list(found.values())
 
@@ -202,52 +124,34 @@ def progress(line: str) -> None:
         print(f"bench-offload: {placement}, {percent} % full: done", file=sys.stderr)
 
 
-def measure_setup(setup: Setup, seed: int, form: Form, output: Path) -> tuple[str, list[Entry]]:
+def measure_setup(setup: Setup, seed: int, short: bool, output: Path) -> tuple[str, list[Entry]]:
     """Runs a guest with these devices; returns its kernel's release, and an entry for each run."""
     machine = Machine(cpus=1, icount=True, disks=len(setup), disk_mb=SWAP_MB // len(setup))
     log = output / f"fallbacks-{'-'.join(map(str, setup))}-seed{seed}.kernel.log"
     files = {"bench-fallbacks": (GUEST / "bench-fallbacks.sh").read_bytes()}
-    script = job(setup, seed, form)
+    script = job(setup, seed, short)
     with (
         clocked_by_guest(output / "engine.log") as engine,
         Guest(machine, engine, files=files, job=script, log=log, kernel=artifacts.KERNEL, boot_timeout=600) as guest,
     ):
-        return guest.release, entries(setup, seed, guest.wait_job(7200, progress).check(), form)
+        return guest.release, entries(setup, seed, guest.wait_job(7200, progress).check(), short)
 
 
-def measure(form: Form, output: Path) -> dict[str, Any]:
-    """Run a guest for each setup of devices and each seed; return the report.
-
-    What an interrupted run of the same commit has measured is in `output/fallbacks.part.json`, and not measured again.
-    """
+def measure(short: bool, output: Path) -> dict[str, Any]:
+    """Run a guest for each setup of devices and each seed; return the report."""
     report: dict[str, Any] = {
-        "seeds": list(form.seeds),
-        "short": form.short,
-        "fills": list(form.fills),
-        "sizes": list(form.sizes),
+        "seeds": list(SEEDS),
+        "short": short,
         "commits": {"hwswap": provenance.commit(), "patches": provenance.patches()},
         "qemu": provenance.qemu(),
         "runs": [],
     }
-    kept = output / "fallbacks.part.json"
-    before = json.loads(kept.read_text()) if kept.exists() else {}
-    clean = not report["commits"]["hwswap"].endswith("-dirty")
-    if clean and all(
-        before.get(name) == report[name] for name in ("seeds", "short", "fills", "sizes", "commits", "qemu")
-    ):
-        report = before
-    done = {(tuple(run["priorities"]), run["seed"]) for run in report["runs"]}
-    guests = list(product(form.setups, form.seeds))
+    guests = list(product(SHORT_SETUPS if short else SETUPS, SEEDS))
     for step, (setup, seed) in enumerate(guests, 1):
-        where = f"bench-offload: guest {step} of {len(guests)}: priorities {', '.join(map(str, setup))}, seed {seed}"
-        print(where + (": kept from an interrupted run" if (setup, seed) in done else ""), file=sys.stderr)
-        if (setup, seed) not in done:
-            report["linux"], found = measure_setup(setup, seed, form, output)
-            report["runs"] += found
-            part = kept.with_suffix(".new")
-            part.write_text(json.dumps(report) + "\n")
-            part.replace(kept)
-    kept.unlink(missing_ok=True)
+        where = f"guest {step} of {len(guests)}: priorities {', '.join(map(str, setup))}, seed {seed}"
+        print(f"bench-offload: {where}", file=sys.stderr)
+        report["linux"], found = measure_setup(setup, seed, short, output)
+        report["runs"] += found
     return report
 
 
@@ -276,29 +180,26 @@ def figures(report: dict[str, Any]) -> list[Figure]:
     ]
 
 
-def _cells(runs: Sequence[Entry], sizes: Sequence[str]) -> list[str]:
+def _cells(runs: Sequence[Entry]) -> list[str]:
     """Return a row's cells: folios split, of all, in the mean of the runs, and bytes verified in all of them."""
 
     def of(chosen: Sequence[str]) -> str:
         split = sum(run["split"][size] for run in runs for size in chosen) / len(runs)
         whole = sum(run["whole"][size] for run in runs for size in chosen) / len(runs)
-        share = f" ({100 * split / max(1, split + whole):.2f} %)" if len(chosen) == len(sizes) else ""
+        share = f" ({100 * split / max(1, split + whole):.2f} %)" if chosen is LARGE else ""
         return f"{split:,.0f} of {split + whole:,.0f}{share}"
 
     return [
-        of(sizes),
-        *(of([size]) for size in sizes),
+        of(LARGE),
+        *(of([size]) for size in LARGE),
         f"{sum(run['mix']['verified_bytes'] for run in runs) >> 20:,} MB",
     ]
 
 
 def table(report: dict[str, Any]) -> Table:
     """Return a table with a row for each run, and one for the mean of each placement's seeds."""
-    sizes = [str(size) for size in report["sizes"] if size > PAGE_KB]
-    mix = ", ".join(map(str, report["sizes"]))
-    title = f"Large folios that were split, of those that were swapped out; folios of {mix} kB"
-    of_sizes = (f"{size} kB" for size in sizes)
-    heads = ("devices", "full", "placement", "seed", "all large ones", *of_sizes, "verified")
+    title = f"Large folios that were split, of those that were swapped out; folios of {', '.join(map(str, SIZES))} kB"
+    heads = ("devices", "full", "placement", "seed", "all large ones", *(f"{size} kB" for size in LARGE), "verified")
     view = printed.table(title, heads, left=(2,))
 
     def place(run: Entry) -> tuple[str, int, int]:
@@ -308,7 +209,7 @@ def table(report: dict[str, Any]) -> Table:
         runs = list(group)
         head = [devices_of(runs[0]), f"{runs[0]['percent']} %", runs[0]["placement"]]
         for run in runs:
-            view.add_row(*head, str(run["seed"]), *_cells([run], sizes))
+            view.add_row(*head, str(run["seed"]), *_cells([run]))
         if len(runs) > 1:
-            view.add_row(*head, "mean", *_cells(runs, sizes))
+            view.add_row(*head, "mean", *_cells(runs))
     return view

@@ -172,7 +172,7 @@ def save(report: dict[str, Any]) -> None:
             fallbacks.figures(found),
             title="Large folios that are split",
             command="make bench-offload PART=fall-backs" + " SHORT=1" * found["short"],
-            platform=f"{counting(found['linux'])}; RAM disks; folios of {', '.join(map(str, found['sizes']))} kB whose "
+            platform=f"{counting(found['linux'])}; RAM disks; folios of {', '.join(map(str, fallbacks.SIZES))} kB whose "
             "mix changes; "
             f"mean of the seeds {', '.join(map(str, found['seeds']))}",
             leaves_out="other loads, other sizes of swap",
@@ -194,50 +194,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="all",
         help="what is measured (default: all)",
     )
-    parser.add_argument(
-        "--devices",
-        type=fallbacks.setup_of,
-        nargs="+",
-        metavar="PRIORITIES",
-        help="fall-backs on these swap devices alone: the priority of each, as 7,5; a guest a list",
-    )
-    parser.add_argument(
-        "--full", type=fallbacks.fill_of, nargs="+", metavar="PERCENT", help="fall-backs at these levels alone"
-    )
-    parser.add_argument(
-        "--seeds",
-        type=int,
-        nargs="+",
-        default=fallbacks.SEEDS,
-        metavar="N",
-        help=f"fall-backs with these seeds of the load (default: {' '.join(map(str, fallbacks.SEEDS))})",
-    )
-    parser.add_argument(
-        "--sizes",
-        type=fallbacks.sizes_of,
-        metavar="KB",
-        help="fall-backs of folios of these sizes, as 64,2048 (default: 4,16,32,64,128, which targets are for)",
-    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Measure and judge; return 1 if a target is missed."""
     started = time.monotonic()
-    if options.part == "calls" and (options.devices or options.full or options.sizes):
-        print(
-            "bench-offload: --devices, --full and --sizes are of fall-backs: leave them out, or --part calls",
-            file=sys.stderr,
-        )
-        return 2
-    form = fallbacks.Form.of(
-        options.short, options.devices or (), options.full or (), options.sizes or fallbacks.SIZES, options.seeds
-    )
     OUTPUT.mkdir(parents=True, exist_ok=True)
     report: dict[str, Any] = {}
     if options.part != "fall-backs":
         report["calls"] = measure(options.seed, options.short)
     if options.part != "calls":
-        report["fallbacks"] = fallbacks.measure(form, OUTPUT)
+        report["fallbacks"] = fallbacks.measure(options.short, OUTPUT)
     save(report)
     tables: list[Table] = []
     wanted: list[Target] = []
@@ -246,9 +213,7 @@ def run(options: argparse.Namespace) -> int:
         wanted += offload_targets.calls(figures(report["calls"]))
     if "fallbacks" in report:
         tables.append(fallbacks.table(report["fallbacks"]))
-        wanted += offload_targets.fallbacks(
-            fallbacks.rates(report["fallbacks"]), tuple(report["fallbacks"]["sizes"]) == fallbacks.SIZES
-        )
+        wanted += offload_targets.fallbacks(fallbacks.rates(report["fallbacks"]))
     tables.append(targets.table(wanted))
     console = Console(width=170)
     for view in tables:

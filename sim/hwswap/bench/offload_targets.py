@@ -97,11 +97,11 @@ def _means(rates: Rates, devices: str, percent: int, placement: str) -> tuple[fl
     return before, after
 
 
-def fallbacks(rates: Rates, shares: bool) -> list[Target]:
-    """Return the targets for fall-backs, as far as there are figures for them; of shares if the sizes are theirs."""
+def fallbacks(rates: Rates) -> list[Target]:
+    """Return the targets for fall-backs, as far as there are figures for them."""
     found = []
     measured = dict.fromkeys((devices, percent, placement) for devices, percent, placement, _ in rates)
-    for percent, placement, share in FALLBACKS if shares else ():
+    for percent, placement, share in FALLBACKS:
         if ("2", percent, placement) not in measured:
             continue
         before, after = _means(rates, "2", percent, placement)
