@@ -306,7 +306,7 @@ class Search(State):
             if slot >= 0 and device.writeok:  # __swap_cluster_alloc_entries refuses without SWP_WRITEOK
                 if not cluster.count:
                     cluster.order = op.order
-                cluster.used |= BLOCK[op.order] << slot
+                self.take(cluster, BLOCK[op.order] << slot)
                 cluster.count += nr
                 self.add_usage(device, nr)
                 offset = cluster.index * SLOTS + slot

@@ -230,6 +230,10 @@ class State:
             return False
         return order == 0 or cluster.count == 0 or cluster.order == order
 
+    def take(self, cluster: Cluster, mask: int) -> None:
+        """Mark slots used; a subclass may take note."""
+        cluster.used |= mask
+
     def hint_of(self, cpu: int, order: int) -> NextOffset:
         """Return where a CPU goes on with an order (policy HINT: SHARED is CPU 0's)."""
         return self.next_offsets[0 if self.policy.hint == Hint.SHARED else cpu][order]
