@@ -172,9 +172,8 @@ def save(report: dict[str, Any]) -> None:
             fallbacks.figures(found),
             title="Large folios that are split",
             command="make bench-offload PART=fall-backs" + " SHORT=1" * found["short"],
-            platform=f"{counting(found['linux'])}; RAM disks; folios of {', '.join(map(str, fallbacks.SIZES))} kB whose "
-            "mix changes; "
-            f"mean of the seeds {', '.join(map(str, found['seeds']))}",
+            platform=f"{counting(found['linux'])}; RAM disks; "
+            f"folios of {', '.join(map(str, fallbacks.SIZES))} kB whose mix changes; mean of the seeds {', '.join(map(str, found['seeds']))}",
             leaves_out="other loads, other sizes of swap",
             kernel=True,
             short=found["short"],
