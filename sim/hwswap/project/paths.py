@@ -22,9 +22,6 @@ REPLAY = BUILD / "model" / "hwswap-replay"
 REPLAY_WAVES = BUILD / "model-wave" / "hwswap-replay"
 """The replayer that can keep waves (`make regress WAVES=1`)."""
 
-REPLAY_COVERAGE = BUILD / "model-coverage" / "hwswap-replay"
-"""The replayer that counts lines and toggles (`make coverage`)."""
-
 REDIS = BUILD / "redis"
 """Folder with redis-server, its libraries and its client, for the guest (`make redis`)."""
 
@@ -52,6 +49,7 @@ TARGETS = {
     "proof-rtl": "formal",
     "rtl-mutants": "mutate",
     "mutants": "mutate",
+    "model-coverage": "coverage",
     "model-mutants": "mutate",
 }
 """Which make target makes which folder of build/."""

@@ -9,8 +9,7 @@ its lists and counts in the end: where they agree, the engine's clusters had the
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hwswap_map import Flag, Status
 
@@ -20,12 +19,16 @@ from hwswap.model.golden import Allocator
 from hwswap.model.observed_tables import TableBin, table_goals
 from hwswap.model.policy import DeviceOrder, Hint, Placement, Scan
 from hwswap.model.rows import ORDERS, SLOTS
-from hwswap.model.search import TOP_ORDER
+from hwswap.model.search import TOP_ORDER, Search_
+from hwswap.model.steps import Operation
 from hwswap.traces.records import FAILED, Op
 from hwswap.traces.trace import ClusterMap, Trace
 
 NOWHERE = "none"
 """The state of an allocation that fails."""
+
+KINDS = {"scan": Scan, "device": DeviceOrder, "hint": Hint, "placement": Placement}
+POLICIES = [f"{kind}={choice.name}" for kind, of in KINDS.items() for choice in of]
 
 
 class Bin(NamedTuple):
@@ -40,19 +43,14 @@ class Bin(NamedTuple):
     policy: str
 
 
-def choices() -> list[str]:
-    """Return the policies' choices, `kind=choice`."""
-    kinds = {"scan": Scan, "device": DeviceOrder, "hint": Hint, "placement": Placement}
-    return [f"{kind}={choice.name}" for kind, of in kinds.items() for choice in of]
-
-
-def goals(policies: list[str]) -> Iterator[Bin]:
+def goals() -> Iterator[Bin | TableBin]:
     """Yield all that can happen.
 
-    A cluster that serves the highest order is empty before and full behind it; nothing is given from FULL or DISCARD,
+    A cluster that serves the highest order is empty before and full after it; nothing is given from FULL or DISCARD,
     and nothing in use is on FREE or DISCARD.
     """
-    for policy in policies:
+    yield from table_goals()
+    for policy in POLICIES:
         for order in range(ORDERS):
             yield Bin("fail", order, NOWHERE, policy)
             given = ("FREE",) if order == TOP_ORDER else ("FREE", "NONFULL", "FRAG")
@@ -64,23 +62,21 @@ def goals(policies: list[str]) -> Iterator[Bin]:
 class Observed(Allocator):
     """The golden model, which notes the state a cluster had before slots in it were given or freed."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Start empty."""
-        super().__init__(*args, **kwargs)
-        self.state = NOWHERE
-        self.isolated = Flag.NONE
+    state = NOWHERE
+    isolated = Flag.NONE
 
     def isolate(self, device: Device, flag: Flag, order: int) -> Cluster | None:  # the model's needs no self
         """Note the list a cluster comes from: it is off its list when its slots are given."""
-        cluster = Allocator.isolate(device, flag, order)
-        if cluster is not None:
-            self.isolated = flag
-        return cluster
+        self.isolated = flag
+        return Allocator.isolate(device, flag, order)
 
-    def take(self, cluster: Cluster, mask: int) -> None:
+    def scan(self, op: Operation, device: Device, cluster: Cluster, start: int) -> Search_:
         """Note the state of a cluster that slots are given of."""
-        self.state = (self.isolated if cluster.flag == Flag.NONE else cluster.flag).name
-        super().take(cluster, mask)
+        before = self.isolated if cluster.flag == Flag.NONE else cluster.flag
+        found = yield from super().scan(op, device, cluster, start)
+        if found is not None:
+            self.state = before.name
+        return found
 
     def free(self, type_: int, offset: int, nr: int) -> Status:
         """Note the state of a cluster that slots are freed of."""
@@ -88,12 +84,13 @@ class Observed(Allocator):
         return super().free(type_, offset, nr)
 
 
-@dataclass
 class Functional:
-    """How often each bin was hit, over all traces that were added."""
+    """How often each bin was hit, over all traces that were added, and all commands on swap tables."""
 
-    hits: Counter[Bin] = field(default_factory=Counter)
-    tables: Counter[TableBin] = field(default_factory=Counter)
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.hits: Counter[Bin] = Counter()
+        self.tables: Counter[TableBin] = Counter()
 
     def add(self, trace: Trace) -> None:
         """Run a trace of operations through the model and count what happens."""
@@ -105,22 +102,20 @@ class Functional:
             if difference is not None:
                 raise ValueError(f"a trace cannot be counted that the model does not agree with: {difference}")
             if record.op == Op.ALLOC:
-                operation, order = ("fail" if record.type == FAILED else "alloc"), record.order
+                failed = record.type == FAILED
+                found = ("fail", record.order, NOWHERE) if failed else ("alloc", record.order, model.state)
             elif record.op == Op.FREE:
-                operation, order = "free", record.b.bit_length() - 1
+                found = "free", record.b.bit_length() - 1, model.state
             else:
                 continue
-            state = NOWHERE if operation == "fail" else model.state
-            policy = model.policy
-            for kind in ("scan", "device", "hint", "placement"):
-                self.hits[Bin(operation, order, state, f"{kind}={getattr(policy, kind).name}")] += 1
+            for kind in KINDS:
+                self.hits[Bin(*found, f"{kind}={getattr(model.policy, kind).name}")] += 1
 
-    def missed(self, policies: list[str]) -> list[Bin | TableBin]:
+    def missed(self) -> list[Bin | TableBin]:
         """Return the bins that nothing hit."""
-        operations = [bin_ for bin_ in goals(policies) if not self.hits[bin_]]
-        return [*operations, *(bin_ for bin_ in table_goals() if not self.tables[bin_])]
+        hit = self.hits.keys() | self.tables.keys()
+        return [bin_ for bin_ in goals() if bin_ not in hit]
 
-    def impossible(self, policies: list[str]) -> list[Bin | TableBin]:
+    def impossible(self) -> list[Bin | TableBin]:
         """Return bins that were hit and cannot be: the model or the list of goals is wrong."""
-        operations = sorted(self.hits.keys() - set(goals(policies)))
-        return [*operations, *sorted(self.tables.keys() - set(table_goals()))]
+        return sorted((self.hits.keys() | self.tables.keys()) - set(goals()))

@@ -32,7 +32,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from hwswap.verify import equivalence, yosys
-from hwswap.verify.netlist import Netlist, Site
+from hwswap.verify.netlist import Netlist, Site, modules_of
 
 SELECT = "mutsel"
 SELECT_BITS = 16
@@ -58,7 +58,6 @@ CLOCK = "CLK"
 MODES = ("inv", "const0", "const1", "cnot0", "cnot1")
 
 _MEMORY = re.compile(r".*_\d+x\d+")
-_MODULE = re.compile(r"module (\w+)\b")
 _SCALA = re.compile(r"([\w/]+/)?(\w+\.scala):(\d+)")
 
 
@@ -112,18 +111,6 @@ def source_of(lines: list[str], number: int) -> str:
         if line.rstrip().endswith(";") and line is not lines[number - 1]:
             break
     return ""
-
-
-def modules_of(lines: list[str]) -> list[str]:
-    """Return for each line of the Verilog, counted from 0, the module it is in; "" outside of any."""
-    found, name = [], ""
-    for line in lines:
-        if begin := _MODULE.match(line):
-            name = begin.group(1)
-        found.append(name)
-        if line.startswith("endmodule"):
-            name = ""
-    return found
 
 
 def candidates(netlist: Netlist, verilog: list[str]) -> dict[str, dict[int, list[Site]]]:

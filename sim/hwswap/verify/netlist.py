@@ -7,6 +7,7 @@ is not live, though its neighbours are. What is not live cannot change any outpu
 structure alone, without any assumption on values.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -152,3 +153,15 @@ class Netlist:
                         for i in (index,) if port in ("DATA", "EN") else range(len(bits)):
                             reach(Site(writer.name, port, i))
         return found
+
+
+def modules_of(lines: Iterable[str]) -> list[str]:
+    """Return for each line of the Verilog, counted from 0, the module it is in; "" outside of any."""
+    found, name = [], ""
+    for line in lines:
+        if begin := re.match(r"module (\w+)\b", line):
+            name = begin.group(1)
+        found.append(name)
+        if line.startswith("endmodule"):
+            name = ""
+    return found

@@ -3,49 +3,40 @@
 
 Runs random streams, recorded traces, scripts of bus accesses and the cocotb cases on engines built with line and toggle
 coverage, adds the files up, and counts the functional bins of the streams and traces. Fails when lines or toggles are
-reached by less than 95 %, or when a functional bin is empty. Results: build/coverage/coverage.json and missed.txt.
+reached by less than 95 %, or when a functional bin is empty. What was missed is in build/coverage/missed.txt.
 """
 
 import argparse
-import json
 import os
 import random
 import subprocess
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
 from hwswap.kernel import convert
-from hwswap.project import paths, printed, provenance
+from hwswap.project import paths, printed
 from hwswap.results import schema
-from hwswap.rtl import replay
 from hwswap.stimulus.registry import SCRIPTS, STREAMS
 from hwswap.traces import stream, trace
-from hwswap.traces.stream import Shape
-from hwswap.verify.code_coverage import CoverageError, Modules, Point, Reader, Summary, read_waivers, summarise
-from hwswap.verify.functional_coverage import Functional, choices
+from hwswap.verify.code_coverage import CoverageError, Summary, read_counts, read_waivers, summarise
+from hwswap.verify.functional_coverage import Functional, goals
 
 OUT = Console()
 ERR = Console(stderr=True, highlight=False)
 
 WAIVERS = paths.ROOT / "tests/coverage/waivers.toml"
 DATA = paths.ROOT / "tests/data"
-GOALS = {"line": 0.95, "toggle": 0.95}
-
-SHORT_GOALS = {"line": 0.93, "toggle": 0.82}
+GOALS = {"line": 95, "toggle": 95}
+"""Percent of them that must be reached."""
+SHORT_GOALS = {"line": 93, "toggle": 82}
 """What the short form reaches at least: less means that something it runs does less than it did."""
-
-POLICIES = choices()
 
 SHAPES = [
     *[STREAMS[name] for name in ("small", "medium", "large", "one-cpu", "full")],
@@ -54,14 +45,7 @@ SHAPES = [
     *[replace(STREAMS["everything"], seed=110 + i, span=span) for i, span in enumerate((2, 4, 6, 8, 12, 16, 24, 40))],
 ]
 SHORT_SHAPES = [replace(STREAMS["everything"], seed=seed, ops=8_000, span=span) for seed, span in ((121, 4), (122, 16))]
-PLAYED = {
-    "operations": 500,
-    "lists": 12,
-    "registers": None,
-    "errors": None,
-    "tables": 30,
-    "stops": None,
-}
+PLAYED = {"operations": 500, "lists": 12, "registers": None, "errors": None, "tables": 30, "stops": None}
 """Scripts of the short form, and how many rounds of those that have any; the long form has four times as many."""
 
 PLAYED_LONG = ("windows", "large")
@@ -77,105 +61,48 @@ EXAMPLES = 3
 TIMEOUT = 3600.0
 """Seconds for one run on the engine."""
 
-
-PROGRAMS = paths.REPLAY_COVERAGE.parent
+PROGRAMS = paths.BUILD / "model-coverage"
 OUTPUT = paths.BUILD / "coverage"
 
 
-def counts() -> Counter[Point]:
-    """Add up the files of all runs."""
-    reader = Reader(Modules(paths.need(paths.RTL)))
-    found: Counter[Point] = Counter()
-    for path in sorted(OUTPUT.glob("*.dat")):
-        reader.add(path, found)
-    return found
+def runs(short: bool, functional: Functional, folder: Path) -> Iterator[tuple[str, list[str | Path]]]:
+    """Yield the name and the command of each run on the engine; its file is written to a folder when it is asked for.
 
+    What streams, traces and commands on swap tables come to is counted meanwhile.
+    """
 
-@dataclass(frozen=True)
-class Job:
-    """One run on the engine: the program, what makes its file, and options."""
-
-    name: str
-    program: str
-    make: Callable[[Path], None]
-    options: tuple[str, ...] = ()
-
-    def run(self, file: Path) -> None:
-        """Carry it out and leave its coverage; what the engine does must be right."""
-        output = OUTPUT / f"{self.name}.dat"
-        build = PROGRAMS / self.program
-        if self.program == paths.REPLAY_COVERAGE.name:
-            outcome = replay.replay(file, [*self.options, "--coverage", str(output)], TIMEOUT, build)
-            equal, said = outcome.equal, outcome.output
-        else:
-            command = [replay.program(build), file, *self.options, "--coverage", output]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
-            equal, said = done.returncode == 0, done.stdout + done.stderr
-        if not equal:
-            raise CoverageError(f"{self.name} goes wrong, so its coverage means nothing: {said}")
-
-
-def of_stream(shape: Shape, see: Callable[[trace.Trace], None] | None = None) -> Callable[[Path], None]:
-    """Return what writes a random stream as a trace, which `see` is shown."""
-
-    def make(path: Path) -> None:
-        generated = stream.generate(shape)
-        if see:
-            see(generated)
-        trace.write(path, generated.header, generated.records)
-
-    return make
-
-
-def jobs(short: bool, functional: Functional) -> Iterator[Job]:
-    """Yield all runs; what streams and traces of operations come to is counted when they are made."""
-
-    def of_trace(source: Path) -> Callable[[Path], None]:
-        def make(path: Path) -> None:
-            operations = convert.for_engine(trace.read(source))
-            functional.add(operations)
-            trace.write(path, operations.header, operations.records)
-
-        return make
-
-    def of_script(text: Callable[[], str]) -> Callable[[Path], None]:
-        def make(path: Path) -> None:
-            path.write_text(text())
-
-        return make
+    def of(name: str, operations: trace.Trace, *options: str) -> tuple[str, list[str | Path]]:
+        functional.add(operations)
+        file = folder / f"{name}.hwst"
+        trace.write(file, operations.header, operations.records)
+        return name, [PROGRAMS / "hwswap-replay", file, *options]
 
     for i, shape in enumerate(SHORT_SHAPES if short else SHAPES):
-        pace = PACES[i % len(PACES)]
         base = random.Random(shape.seed).getrandbits(48) << 16
-        yield Job(
-            f"stream-{shape.seed}",
-            "hwswap-replay",
-            of_stream(shape, functional.add),
-            (*pace, "--memory-base", str(base), "--seed", str(shape.seed)),
-        )
+        options = (*PACES[i % len(PACES)], "--memory-base", str(base), "--seed", str(shape.seed))
+        yield of(f"stream-{shape.seed}", stream.generate(shape), *options)
     for path in trace.of_one_cpu(DATA):
         name = path.name.removesuffix(".hwst.gz")
         if not short or name == "discard":
-            yield Job(name, "hwswap-replay", of_trace(path))
-    for i, (name, script) in enumerate(scripts(short, functional)):
-        yield Job(name, "hwswap-play", of_script(script), PACES[i % 3])
+            yield of(name, convert.for_engine(trace.read(path)))
+    for i, (name, text) in enumerate(scripts(short, functional)):
+        file = folder / f"{name}.txt"
+        file.write_text(text)
+        yield name, [PROGRAMS / "hwswap-play", file, *PACES[i % 3]]
 
 
-def scripts(short: bool, functional: Functional) -> Iterator[tuple[str, Callable[[], str]]]:
-    """Yield names and makers of scripts: each about other parts of the engine, all of them random otherwise.
-
-    What commands on swap tables come to is counted when their script is made.
-    """
+def scripts(short: bool, functional: Functional) -> Iterator[tuple[str, str]]:
+    """Yield names and texts of scripts: each about other parts of the engine, all of them random otherwise."""
     times = 1 if short else 4
     for seed in (131,) if short else (131, 132):
         for name, rounds in PLAYED.items():
             seen = {"seen": functional.tables} if name == "tables" else {}
-            yield f"{name}-{seed}", partial(SCRIPTS[name].text, seed, rounds and rounds * times, **seen)
+            yield f"{name}-{seed}", SCRIPTS[name].text(seed, rounds and rounds * times, **seen)
         if not short:
             for name in PLAYED_LONG:
-                yield f"{name}-{seed}", partial(SCRIPTS[name].text, seed)
+                yield f"{name}-{seed}", SCRIPTS[name].text(seed)
     if not short:
-        yield "alike", SCRIPTS["alike"].text
+        yield "alike", SCRIPTS["alike"].text()
 
 
 def cocotb() -> None:
@@ -196,111 +123,73 @@ def cocotb() -> None:
         place.replace(OUTPUT / f"cocotb-{place.parent.name}.dat")
 
 
-def simulate(todo: list[Job]) -> None:
-    """Run the jobs, each of which leaves a coverage file."""
+def run_on_engine(name: str, command: list[str | Path]) -> None:
+    """Carry a run out and leave its coverage; what the engine does must be right."""
+    command = [*command, "--coverage", OUTPUT / f"{name}.dat"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    if done.returncode:
+        raise CoverageError(f"{name} goes wrong, so its coverage means nothing: {done.stdout}{done.stderr}")
+
+
+def simulate(short: bool, functional: Functional) -> None:
+    """Run everything but the cocotb cases, as many at a time as there are processors."""
     OUTPUT.mkdir(parents=True, exist_ok=True)
     for old in OUTPUT.glob("*.dat"):
         old.unlink()
-    with tempfile.TemporaryDirectory(prefix="hwswap-coverage-") as temporary, Progress(console=ERR) as progress:
-        task = progress.add_task("replaying", total=len(todo))
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            running: list[Future[None]] = []
-            try:
-                for job in todo:
-                    file = Path(temporary) / f"{job.name}.hwst"
-                    job.make(file)
-                    running.append(pool.submit(job.run, file))
-                    running[-1].add_done_callback(lambda _: progress.advance(task))
-                    for one in running:
-                        if one.done():
-                            one.result()
-                for one in running:
-                    one.result()
-            finally:
-                pool.shutdown(cancel_futures=True)
+    with tempfile.TemporaryDirectory(prefix="hwswap-coverage-") as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            running = [pool.submit(run_on_engine, *run) for run in runs(short, functional, Path(folder))]
+            for one in as_completed(running):
+                one.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def table_of(summary: Summary) -> Table:
     """Return what was reached of each module as a table."""
-    table = printed.table("coverage of the engine's Verilog", ("module", "lines", "", "toggles", ""))
-    for module in sorted({module for module, _ in summary.tallies}):
-        cells = []
-        for kind in ("line", "toggle"):
-            tally = summary.tallies.get((module, kind))
-            cells += [f"{100 * tally.share:.1f} %", f"{tally.reached:,} / {tally.points:,}"] if tally else ["", ""]
-        table.add_row(module, *cells)
+    table = printed.table("coverage of the engine's Verilog", ("module", "lines", "toggles"))
+    for module in sorted({module for module, _ in summary.points}):
+        both = ((module, "line"), (module, "toggle"))
+        table.add_row(module, *(f"{summary.reached[kind]:,} / {summary.points[kind]:,}" for kind in both))
     return table
 
 
-def report_code(summary: Summary, goals: Mapping[str, float], folder: Path) -> tuple[int, dict[str, Any]]:
-    """Print what was reached of the Verilog, and write missed.txt.
-
-    Args:
-        summary: what was reached.
-        goals: the shares of lines and toggles to be reached at least, 0 to 1.
-        folder: for results.
-
-    Returns:
-        Exit status, and the part of coverage.json about the Verilog.
-    """
-    OUT.print(table_of(summary))
-    status = 0
-    for reason, number in summary.waived.most_common():
-        OUT.print(f"left out: {number:,} points: {reason}", highlight=False, soft_wrap=True)
-    folder.joinpath("missed.txt").write_text("".join(f"{' '.join(map(str, p))}\n" for p in summary.missed))
+def faults(summary: Summary, functional: Functional, short: bool) -> Iterator[str]:
+    """Yield a sentence for each thing that is not as it must be; the short form need not reach everything."""
     for reason, points in summary.refuted.items():
         named = "; ".join(" ".join(map(str, point)) for point in points[:EXAMPLES])
-        ERR.print(
-            f"hwswap: {len(points):,} points were reached that {WAIVERS.name} leaves out because {reason}: {named}",
-            highlight=False,
-            soft_wrap=True,
-            markup=False,
-        )
-        status = 1
-    figures = {kind: summary.total(kind) for kind in ("line", "toggle")}
-    for kind, tally in figures.items():
-        if tally.share < goals[kind]:
-            missed = folder.relative_to(paths.ROOT) if folder.is_relative_to(paths.ROOT) else folder
-            ERR.print(f"hwswap: {kind} coverage is below {100 * goals[kind]:.0f} %: see {missed}/missed.txt")
-            status = 1
-    return status, {
-        "provenance": {"hwswap": provenance.commit()},
-        **{kind: {"reached": tally.reached, "points": tally.points} for kind, tally in figures.items()},
-        "waived": summary.waived,
-        "modules": {
-            f"{module} {kind}": [tally.reached, tally.points] for (module, kind), tally in summary.tallies.items()
-        },
-    }
+        yield f"{len(points):,} points were reached that {WAIVERS.name} leaves out because {reason}: {named}"
+    for kind, goal in (SHORT_GOALS if short else GOALS).items():
+        if summary.percent(kind) < goal:
+            yield f"{kind} coverage is below {goal} %: see build/coverage/missed.txt"
+    for bin_ in functional.impossible():
+        yield f"hit, but not among the goals: {bin_}"
+    if not short:
+        for waiver in summary.idle_waivers:
+            yield f"a waiver that nothing needs: {waiver.module} {waiver.what}"
+        for bin_ in functional.missed():
+            yield f"never happened: {' '.join(map(str, bin_))}"
 
 
 def report(summary: Summary, functional: Functional, short: bool, folder: Path = OUTPUT) -> int:
-    """Print and write what was reached of the engine with its clusters on chip; return the exit status."""
-    status, document = report_code(summary, SHORT_GOALS if short else GOALS, folder)
-    missed = functional.missed(POLICIES)
-    bins = len(missed) + sum(1 for bin_ in functional.hits if bin_.policy in POLICIES) + len(functional.tables)
-    for bin_ in functional.impossible(POLICIES):
-        ERR.print(f"hwswap: hit, but not among the goals: {bin_}", highlight=False)
-        status = 1
-    if not short:
-        for waiver in summary.idle_waivers:
-            ERR.print(f"hwswap: a waiver that nothing needs: {waiver.module.pattern} {waiver.what.pattern}")
-            status = 1
-        for bin_ in missed:
-            ERR.print(f"hwswap: never happened: {' '.join(map(str, bin_))}", highlight=False)
-            status = 1
-    document |= {
-        "short": short,
-        "functional": {"hit": bins - len(missed), "bins": bins, "missed": [list(bin_) for bin_ in missed]},
-    }
-    folder.joinpath("coverage.json").write_text(json.dumps(document, indent=2, sort_keys=True) + "\n")
+    """Print and write what was reached; return the exit status."""
+    OUT.print(table_of(summary))
+    for reason, number in summary.waived.most_common():
+        OUT.print(f"left out: {number:,} points: {reason}", highlight=False, soft_wrap=True)
+    (folder / "missed.txt").write_text("".join(f"{' '.join(map(str, point))}\n" for point in summary.missed))
+    wrong = list(faults(summary, functional, short))
+    for sentence in wrong:
+        ERR.print(f"hwswap: {sentence}", highlight=False, soft_wrap=True, markup=False)
+    missed, bins = len(functional.missed()), len(list(goals()))
+    shares = {f"{kind}s": summary.percent(kind) for kind in GOALS}
     schema.save(
         "coverage",
         [
             *(
-                schema.Figure(f"{kind}s reached", "", round(100 * summary.total(kind).share, 2), "%", {}, 0.01, "more")
-                for kind in ("line", "toggle")
+                schema.Figure(f"{kind} reached", "", round(share, 2), "%", {}, 0.01, "more")
+                for kind, share in shares.items()
             ),
-            schema.exact("functional bins missed", len(missed), "bins", "less"),
+            schema.exact("functional bins missed", missed, "bins", "less"),
         ],
         title="What the simulations reach of the engine",
         command="make coverage" + " SHORT=1" * short,
@@ -308,17 +197,21 @@ def report(summary: Summary, functional: Functional, short: bool, folder: Path =
         leaves_out="what is waived (tests/coverage/waivers.toml)",
         short=short,
     )
-    reached = ", ".join(f"{kind}s {100 * summary.total(kind).share:.1f} %" for kind in ("line", "toggle"))
-    OUT.print(f"{reached}, functional {bins - len(missed)} of {bins} bins", highlight=False)
-    return status
+    reached = ", ".join(f"{kind} {share:.1f} %" for kind, share in shares.items())
+    OUT.print(f"{reached}, functional {bins - missed} of {bins} bins", highlight=False)
+    return 1 if wrong else 0
 
 
 def run(options: argparse.Namespace) -> int:
     """Run everything and report; return the exit status."""
+    paths.need(PROGRAMS)
     functional = Functional()
     waivers = read_waivers(WAIVERS)
-    simulate(list(jobs(options.short, functional)))
-    if not options.short:
-        with ERR.status("cocotb"):
+    with ERR.status("streams, traces and scripts") as status:
+        simulate(options.short, functional)
+        if not options.short:
+            status.update("cocotb")
             cocotb()
-    return report(summarise(counts(), waivers), functional, options.short)
+    verilog = paths.need(paths.RTL).read_text().splitlines()
+    counts = read_counts(verilog, sorted(OUTPUT.glob("*.dat")))
+    return report(summarise(counts, waivers), functional, options.short)
