@@ -213,10 +213,10 @@ formal: setup ## proofs of parts of the engine (docs/verification.md); [SHORT=1]
 	@$(B) proof-rtl
 	@$(ENV) python -m hwswap formal $(PROOF) $(if $(SHORT),--short)
 
-# FAULT=n runs that fault again, with waves; an interrupted run goes on where it stopped.
-mutate: setup ## how many of 420 mutants the checks find (docs/verification.md); [SHORT=1] [FAULT=n] [SEED=1]
-	@MUTANTS_SEED=$(SEED) $(B) rtl-mutants mutants model-mutants $(if $(FAULT),model-mutants-wave)
-	@$(ENV) python -m hwswap mutate $(if $(SHORT),--short) $(if $(FAULT),--fault $(FAULT))
+# An interrupted run goes on where it stopped.
+mutate: setup ## how many of 420 mutants the checks find (docs/verification.md); [SHORT=1] [SEED=1]
+	@MUTANTS_SEED=$(SEED) $(B) rtl-mutants mutants model-mutants
+	@$(ENV) python -m hwswap mutate $(if $(SHORT),--short)
 
 lint: setup ## formatting, static checks, licences, generated files up to date
 	@sim/setup/lint

@@ -2,11 +2,11 @@
 """Mutants: how they are read, chosen and tried, without the engine."""
 
 import random
+import re
 import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 from hwswap.verify import make_mutants, mutate, yosys
@@ -25,6 +25,11 @@ def pool(kinds: dict[str, int]) -> dict[str, dict[int, list[Site]]]:
             line += 1
             made[kind][line] = [Site(f"$a{line}", "A", 0), Site(f"$a{line}", "A", 1), Site(f"$b{line}", "Y", 0)]
     return made
+
+
+def mutant(number: int) -> make_mutants.Mutant:
+    """Make a mutant of module Core."""
+    return make_mutants.Mutant(number, "Core", "inv", f"$c{number}", "A", 0, None, "", number, "")
 
 
 def lines_of(chosen: list[Site]) -> Counter[int]:
@@ -182,29 +187,16 @@ def test_how_a_fault_was_found(said, kind):
 
 
 def test_an_interrupted_run_goes_on(tmp_path):
-    """What is on disk counts, unless it is of another model or was cut short."""
-    path = tmp_path / "results.jsonl"
-    mutate.Results(path, "other", {"stream": "1"}).add(mutate.Outcome(4, "stream", "difference", "", 1))
-    mutate.Results(path, "model", {"stream": "1"}).add(mutate.Outcome(3, "stream", "difference", "text", 0.5))
+    """What is on disk counts, unless it is of another model, was cut short or is no verdict."""
+    path = tmp_path / "outcomes.jsonl"
+    mutate.Outcomes(path, "other").add(mutate.Outcome(4, "stream", "difference", "", 1))
+    outcomes = mutate.Outcomes(path, "model")
+    kept = [mutate.Outcome(3, "stream", "difference", "text", 0.5), mutate.Outcome(1, how=mutate.NONE)]
+    for outcome in (*kept, mutate.Outcome(2, "stream", mutate.NO_VERDICT)):
+        outcomes.add(outcome)
     with path.open("a") as file:
-        file.write('{"key": "key", "number": 5, "by"')
-    again = mutate.Results(path, "model", {"stream": "1"})
-    assert list(again.known) == [3]
-    assert again.known[3].by == "stream"
-
-
-def test_what_a_killer_found_stays_while_it_is_the_same(tmp_path):
-    """What no test found has to be tried again when any of them has changed."""
-    path = tmp_path / "results.jsonl"
-    results = mutate.Results(path, "model", {"stream": "1", "script": "1"})
-    for number, (by, how) in enumerate(
-        [("stream", "hang"), ("script", "difference"), ("stream", mutate.NO_VERDICT), ("", "")]
-    ):
-        results.add(mutate.Outcome(number, by, how, "", 1))
-    assert list(mutate.Results(path, "model", {"stream": "1", "script": "1"}).known) == [0, 1, 2, 3]
-    assert list(mutate.Results(path, "model", {"stream": "1", "script": "2"}).known) == [0]
-    assert list(mutate.Results(path, "model", {"stream": "1", "script": "1", "more": "1"}).known) == [0, 1]
-    assert not mutate.Results(path, "model 2", {"stream": "1", "script": "1"}).known
+        file.write('{"key": "model", "number": 5, "by"')
+    assert list(mutate.Outcomes(path, "model").known.values()) == kept
 
 
 @pytest.fixture
@@ -214,7 +206,7 @@ def model(tmp_path) -> Path:
     Of two tests the second finds fault 5 by a difference, and 8 too, of which the first gives no verdict. With 6 the
     program is killed, with 7 its gates do not settle.
     """
-    program = tmp_path / "hwswap-fake"
+    program = tmp_path / "hwswap-play"
     program.write_text(
         f"#!{sys.executable}\n"
         "import os, signal, sys\n"
@@ -230,7 +222,7 @@ def model(tmp_path) -> Path:
     return tmp_path
 
 
-TWO = tuple(mutate.MutationTest(name, "hwswap-fake", name) for name in ("first", "second"))
+TWO = tuple(mutate.MutationTest(name, None, None) for name in ("first", "second"))
 
 
 def test_faults_are_tried(model):
@@ -251,58 +243,58 @@ def test_faults_are_tried(model):
 
 
 class Proves:
-    """Stand in for the prover: even faults are none, the proof of 11 takes too long."""
-
-    tried: ClassVar[list[int]] = []
+    """Stand in for the prover: even faults are none, the proof of 7 takes too long."""
 
     def __init__(self, *_: object) -> None:
-        """Take what the provers take."""
+        """Take what the prover takes."""
 
     def no_fault(self, number: int, _: Path) -> bool:
         """Tell whether a fault is none."""
-        self.tried.append(number)
-        if number == 11:
+        if number == 7:
             raise yosys.OutOfTimeError("ABC was ended")
         return number % 2 == 0
 
 
 def test_survivors_that_are_no_faults_are_told_apart(monkeypatch, tmp_path):
-    """What is proved to change nothing counts neither as found nor as not found."""
+    """What is proved to change nothing counts neither as found nor as not found; nothing is tried twice."""
+    tried = []
+
+    def tries(number, *_):
+        tried.append(number)
+        return mutate.Outcome(number, *(("first", "hang") if number == 1 else ()))
+
     monkeypatch.setattr(mutate, "Prover", Proves)
-    monkeypatch.setattr(Proves, "tried", [])
-    path = tmp_path / "proofs.jsonl"
-    mutate.prove([4, 7, 11], mutate.Proofs(path, "faults"), jobs=1)
-    proofs = mutate.Proofs(path, "faults")
-    assert proofs.known == {4: mutate.NONE, 7: "", 11: mutate.OUT_OF_TIME}
-    mutate.prove([4, 7, 11], proofs, jobs=2)
-    assert sorted(Proves.tried) == [4, 7, 11]
-    assert not mutate.Proofs(path, "others").known
-    outcomes = [mutate.Outcome(n, "", how, "", 1.0) for n, how in proofs.known.items()]
-    listed = [make_mutants.Mutant(n, "Core", "inv", f"$c{n}", "A", 0, None, "", n, "") for n in proofs.known]
-    values = mutate.report(outcomes, listed, 1)
-    assert (values["seeded"], values["proved_to_be_none"]) == (3, 1)
-    assert (values["faults"], values["killed"], values["proofs_out_of_time"]) == (2, 0, 1)
+    monkeypatch.setattr(mutate, "without_fault", lambda *_: {})
+    monkeypatch.setattr(mutate, "try_fault", tries)
+    path = tmp_path / "outcomes.jsonl"
+    for numbers in ([1, 4, 7], [1, 4, 7, 9]):
+        outcomes = mutate.Outcomes(path, "model")
+        mutate.try_all(numbers, 2, outcomes)
+    assert sorted(tried) == [1, 4, 7, 9]
+    found = mutate.Outcomes(path, "model").known
+    assert {number: one.how for number, one in found.items()} == {1: "hang", 4: mutate.NONE, 7: "out of time", 9: ""}
+    counts = mutate.report(list(found.values()), [mutant(n) for n in found])
+    assert counts == {"seeded": 4, "none": 1, "faults": 3, "killed": 1, "without verdict": 0, "out of time": 1}
 
 
-def test_killers_must_pass_without_a_fault(model, monkeypatch):
-    (model / "hwswap-fake").write_text("#!/bin/sh\necho no; exit 1\n")
+def test_tests_must_pass_without_a_fault(model):
+    (model / "hwswap-play").write_text("#!/bin/sh\necho no; exit 1\n")
     with pytest.raises(mutate.MutateError, match="without a fault, 'first' fails"):
         mutate.without_fault(TWO, model, model)
 
 
 def test_survivors_are_listed(capsys):
     """Those without a verdict are not found."""
-    listed = [make_mutants.Mutant(n, "Core", "inv", f"$c{n}", "A", 0, None, "", n, "") for n in range(1, 11)]
-    how = {4: "", 6: mutate.NO_VERDICT}
-    outcomes = [
-        mutate.Outcome(m.number, "x" if how.get(m.number, "x") else "", how.get(m.number, "difference"), "", 0.1)
-        for m in listed
-    ]
-    values = mutate.report(outcomes, listed, 1)
-    assert (values["faults"], values["killed"], values["score"]) == (10, 8, 0.8)
-    assert values["without_verdict"] == 1
-    assert [survivor["number"] for survivor in values["survivors"]] == [4]
-    assert values["modules"] == {"Core": {"faults": 10, "killed": 8}}
+    outcomes = [mutate.Outcome(n, "x", "difference") for n in range(1, 9)]
+    outcomes += [mutate.Outcome(9), mutate.Outcome(10, "x", mutate.NO_VERDICT)]
+    counts = mutate.report(outcomes, [mutant(n) for n in range(1, 11)])
+    assert (counts["faults"], counts["killed"], counts["without verdict"]) == (10, 8, 1)
     said = capsys.readouterr().out
-    assert "survivor: fault 4" in said
-    assert "no verdict: fault 6" in said
+    assert re.search(r"Core\W+10\W+8\W", said)
+    assert "killed by: difference 8" in said
+    assert "survivor: fault 9: Core" in said
+    assert "no verdict: fault 10: Core" in said
+
+
+def test_files_of_the_tests_have_names_of_their_own():
+    assert len({str(test) for test in mutate.MUTATION_TESTS}) == len(mutate.MUTATION_TESTS)

@@ -39,7 +39,11 @@ COMMANDS = (
         "search all orders of marks and of the engine's reads",
         of_module("hwswap.verify.mark_race", output_folder),
     ),
-    ("mutate", "try mutants on the engine's checks", of_module("hwswap.verify.mutate", short, jobs, about=MUTATE)),
+    (
+        "mutate",
+        "try mutants on the engine's checks",
+        of_module("hwswap.verify.mutate", short, jobs, about=MUTATE, arguments=None),
+    ),
     (
         "coverage",
         "tell what the simulations reach of the engine, and what they do not",

@@ -14,13 +14,12 @@ What is no candidate, each by a rule that can be checked:
 - a clock: that would be a fault in the clock tree, not in the logic;
 - a cell without a line in the Verilog: the optimiser's own.
 
-    python -m hwswap.verify.make_mutants RTL OUTPUT --count 300 --seed 1
+    python -m hwswap.verify.make_mutants RTL OUTPUT SEED
 
 writes OUTPUT/HwSwap.sv, with the input `mutsel`, OUTPUT/mutants.json, and OUTPUT/gates.json.gz for proofs
 (equivalence.py).
 """
 
-import argparse
 import gzip
 import json
 import random
@@ -37,6 +36,7 @@ from hwswap.verify.netlist import Netlist, Site, modules_of
 SELECT = "mutsel"
 SELECT_BITS = 16
 TOP = "HwSwap"
+COUNT = 420
 PER_LINE = 2
 """The most faults in what comes from one line of the Verilog."""
 
@@ -82,7 +82,7 @@ class Mutant:
 
     @property
     def kind(self) -> str:
-        """The kind of module, all memories being one."""
+        """The kind of module."""
         return kind_of(self.module)
 
     def __str__(self) -> str:
@@ -188,7 +188,7 @@ def command(mutant: Mutant) -> str:
     )
 
 
-def make(rtl: Path, output: Path, count: int, seed: int) -> list[Mutant]:
+def make(rtl: Path, output: Path, seed: int) -> list[Mutant]:
     """Write the Verilog with the faults and the list of them."""
     output.mkdir(parents=True, exist_ok=True)
     yosys.run(
@@ -211,7 +211,7 @@ def make(rtl: Path, output: Path, count: int, seed: int) -> list[Mutant]:
     netlist = Netlist(json.loads((output / "candidates.json").read_text()), TOP)
     rng = random.Random(seed)
     pool = candidates(netlist, verilog)
-    chosen = seed_faults(netlist, verilog, choose(pool, count, rng), rng)
+    chosen = seed_faults(netlist, verilog, choose(pool, COUNT, rng), rng)
     yosys.run(
         [
             "read_rtlil clean.il",
@@ -224,11 +224,7 @@ def make(rtl: Path, output: Path, count: int, seed: int) -> list[Mutant]:
         output,
     )
     (output / GATES).write_bytes(gzip.compress((output / "gates.json").read_bytes(), 1))
-    values = {
-        "seed": seed,
-        "candidates": {kind: sum(map(len, lines.values())) for kind, lines in sorted(pool.items())},
-        "mutants": [asdict(mutant) for mutant in chosen],
-    }
+    values = {"seed": seed, "mutants": [asdict(mutant) for mutant in chosen]}
     (output / "mutants.json").write_text(json.dumps(values, indent=1) + "\n")
     for name in ("clean.il", "candidates.json", "gates.json"):
         (output / name).unlink()
@@ -241,26 +237,17 @@ def load(folder: Path) -> tuple[int, list[Mutant]]:
     return values["seed"], [Mutant(**mutant) for mutant in values["mutants"]]
 
 
-def main() -> int:
+def main(rtl: str, output: str, seed: str) -> int:
     """Make the engine with faults; return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m hwswap.verify.make_mutants", description=__doc__.splitlines()[0])
-    parser.add_argument("rtl", type=Path, help="the engine's SystemVerilog, with locations")
-    parser.add_argument("output", type=Path, help="folder to write to")
-    parser.add_argument("--count", type=int, default=300, help="how many faults (default 300)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the choice (default 1)")
-    args = parser.parse_args()
-    if not 1 <= args.count < 1 << SELECT_BITS:
-        print(f"--count is {args.count}: choose 1 to {(1 << SELECT_BITS) - 1}", file=sys.stderr)
-        return 1
     try:
-        chosen = make(args.rtl.resolve(), args.output, args.count, args.seed)
+        chosen = make(Path(rtl).resolve(), Path(output), int(seed))
     except (yosys.YosysError, ValueError, OSError) as error:
         print(f"mutants: {error}", file=sys.stderr)
         return 1
     kinds = len({mutant.kind for mutant in chosen})
-    print(f"{len(chosen)} faults in {kinds} kinds of modules, seed {args.seed}")
+    print(f"{len(chosen)} faults in {kinds} kinds of modules, seed {seed}")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))
