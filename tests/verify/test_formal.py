@@ -85,9 +85,9 @@ def test_what_is_asked_of_neighbours_is_proved_in_the_core(proof):
     assert all(f"Assertion failed: {message}\\n" in core for message in proof.neighbours)
 
 
-def test_too_little_time_is_no_proof(tmp_path):
-    hurried = dataclasses.replace(FINDER, limit=0.01)
-    verdicts = proofs.prove(hurried, PARTS, tmp_path, 1, lambda text: None)
+def test_too_little_time_is_no_proof(tmp_path, monkeypatch):
+    monkeypatch.setattr(proofs, "LIMIT", 0.01)
+    verdicts = proofs.prove(FINDER, PARTS, tmp_path, 1, lambda text: None)
     assert {verdict.result for verdict in verdicts} == {"unknown"}
 
 

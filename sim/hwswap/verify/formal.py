@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make formal`: proofs of parts of the engine, a table of what was proved, and JSON; exit status 1 if one failed."""
+"""`make formal`: proofs of parts of the engine, and a table of what was proved; exit status 1 if one failed."""
 
 import argparse
-import json
-import time
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
-from rich.table import Table
 
-from hwswap.project import paths, provenance
+from hwswap.project import paths, printed
 from hwswap.results import schema
-from hwswap.verify import proof_list, proofs
+from hwswap.verify import proofs
+from hwswap.verify.proof_list import PROOFS, Proof
 from hwswap.verify.yosys import YosysError
 
 OUT = Console()
@@ -21,23 +18,15 @@ PARTS = paths.BUILD / "proof-rtl"
 OUTPUT = paths.BUILD / "formal"
 
 
-def report(verdicts: list[proofs.Verdict]) -> Table:
-    """Return what was proved as a table."""
-    table = Table("part", "property", "assertions", "result", "how", "s", "can it fail?", show_lines=False)
-    what = {proof.name: proof.what for proof in proof_list.PROOFS}
+def rows(verdicts: Sequence[proofs.Verdict]) -> Iterator[tuple[object, ...]]:
+    """Yield what was proved as rows of a table."""
+    what = {proof.name: f"{proof.name}: {proof.what}" for proof in PROOFS}
     for verdict in verdicts:
         color = "green" if proofs.good(verdict) else "red"
-        table.add_row(
-            f"{verdict.proof}: {what[verdict.proof]}",
-            verdict.name,
-            str(verdict.assertions),
-            f"[{color}]{verdict.result}[/]",
-            verdict.how,
-            f"{verdict.seconds:.0f}",
-            "; ".join(filter(None, (verdict.breakable, verdict.idle and f"[{color}]{len(verdict.idle)} not shown[/]")))
-            or f"[{color}]not shown[/]",
-        )
-    return table
+        idle = verdict.idle and f"[{color}]{len(verdict.idle)} not shown[/]"
+        can_fail = "; ".join(filter(None, (verdict.breakable, idle))) or f"[{color}]not shown[/]"
+        result = f"[{color}]{verdict.result}[/]"
+        yield what[verdict.proof], verdict.name, verdict.assertions, result, verdict.how, verdict.seconds, can_fail
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,28 +34,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="PROOF", help="which proofs (default: all)")
 
 
-def choose(names: Sequence[str], short: bool) -> list[proof_list.Proof]:
+def choose(names: Sequence[str], short: bool) -> list[Proof]:
     """Return the proofs that are asked for."""
-    known = {proof.name: proof for proof in proof_list.PROOFS}
+    known = {proof.name: proof for proof in PROOFS}
     for name in names:
         if name not in known:
             raise YosysError(f"there is no proof '{name}': choose of {', '.join(known)}")
-    chosen = [known[name] for name in names] or list(proof_list.PROOFS)
-    return [proof for proof in chosen if proof.short or not short]
+    return [proof for proof in map(known.get, names or known) if proof.short or not short]
 
 
-def save(verdicts: Sequence[proofs.Verdict], bad: int, options: argparse.Namespace) -> None:
-    """Write the verdicts, and the result."""
-    values = {"commit": provenance.commit(), "seed": options.seed, "properties": [asdict(each) for each in verdicts]}
-    options.output.mkdir(parents=True, exist_ok=True)
-    (options.output / "formal.json").write_text(json.dumps(values, indent=2, sort_keys=True) + "\n")
-    unbounded, bounded = (sum(v.result == result for v in verdicts) for result in ("unbounded", "bounded"))
+def complaint(verdict: proofs.Verdict) -> str:
+    """Return what is wrong with a verdict."""
+    said = f"{verdict.proof}.{verdict.name}: {verdict.result} ({verdict.how})"
+    if verdict.trace:
+        return f"{said}; counterexample in {verdict.trace}"
+    if verdict.result == "unknown":
+        return said
+    return f"{said}; but none of the mutants breaks {'; '.join(verdict.idle) or 'it'}, so that may say nothing"
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prove; return the exit status."""
+    chosen = choose(options.names, options.short)
+    paths.need(PARTS)
+    verdicts: list[proofs.Verdict] = []
+    with ERR.status("") as status:
+        for proof in chosen:
+            verdicts += proofs.prove(proof, PARTS, options.output, options.seed, status.update)
+    bad = [verdict for verdict in verdicts if not proofs.good(verdict)]
+    unbounded, bounded = (
+        sum(verdict.result == result for verdict in verdicts if verdict not in bad) for result in proofs.PROVED
+    )
     schema.save(
         "formal",
         [
             schema.exact("properties proved for all time", unbounded, "properties", "more"),
             schema.exact("properties proved to a bound", bounded, "properties", "more"),
-            schema.exact("properties not proved", bad, "properties", "less"),
+            schema.exact("properties not proved", len(bad), "properties", "less"),
         ],
         title="Proofs",
         command="make formal" + " SHORT=1" * options.short,
@@ -75,38 +79,13 @@ def save(verdicts: Sequence[proofs.Verdict], bad: int, options: argparse.Namespa
         seed=options.seed,
         short=options.short,
     )
-
-
-def run(options: argparse.Namespace) -> int:
-    """Prove; return the exit status."""
-    verdicts: list[proofs.Verdict] = []
-    begin = time.monotonic()
-    chosen = choose(options.names, options.short)
-    paths.need(PARTS)
-    for proof in chosen:
-        with ERR.status(proof.name) as status:
-            verdicts += proofs.prove(
-                proof,
-                PARTS,
-                options.output,
-                options.seed,
-                lambda text, p=proof, s=status: s.update(f"{p.name}: {text}"),
-            )
-    bad = [verdict for verdict in verdicts if not proofs.good(verdict)]
-    save(verdicts, len(bad), options)
-    OUT.print(report(verdicts))
+    heads = ("part", "property", "assertions", "result", "how", "s", "can it fail?")
+    OUT.print(printed.table("Proofs", heads, rows(verdicts), left=(0, 1, 3, 4, 6)))
     for verdict in bad:
-        text = f"formal: {verdict.proof}.{verdict.name}: {verdict.result} ({verdict.how})"
-        if verdict.trace:
-            text += f"; counterexample in {verdict.trace}"
-        elif verdict.result in ("unbounded", "bounded"):
-            which = "; ".join(verdict.idle)
-            text += f"; but none of the mutants breaks {which or 'it'}, so that may say nothing"
-        ERR.print(text, soft_wrap=True)
-    count = {result: sum(v.result == result and v not in bad for v in verdicts) for result in ("unbounded", "bounded")}
+        ERR.print(f"formal: {complaint(verdict)}", soft_wrap=True)
     OUT.print(
-        f"formal: {len(verdicts)} properties of {len(chosen)} parts: {count['unbounded']} proved for all time, "
-        f"{count['bounded']} to a bound, {len(bad)} not; {time.monotonic() - begin:.0f} s",
+        f"formal: {len(verdicts)} properties of {len(chosen)} parts: {unbounded} proved for all time, "
+        f"{bounded} to a bound, {len(bad)} not",
         highlight=False,
         soft_wrap=True,
     )

@@ -27,8 +27,8 @@ FAULTS = 1023
 
 OWN = "own"
 
-BREAKING_LIMIT = 300.0
-"""Seconds for the counterexample of one assertion in the mutants."""
+LIMIT, BREAKING_LIMIT = 3600.0, 300.0
+"""Seconds for a proof, and for the counterexample of one assertion in the mutants."""
 
 BEFORE = 8
 """How many steps from cell to wire or wire to cell faults are away from an assertion that others do not break."""
@@ -47,6 +47,8 @@ LEMMAS = frozenset({"order", "legal"})
 
 LEMMA = "of the specification alone"
 
+PROVED = ("unbounded", "bounded")
+
 
 @dataclass
 class Verdict:
@@ -61,7 +63,7 @@ class Verdict:
     assertions: int
     result: str
     how: str
-    seconds: float
+    seconds: int
     trace: str = ""
     breakable: str = ""
     idle: list[str] = field(default_factory=list)
@@ -74,79 +76,73 @@ def property_of(cell: str) -> str:
     return cell.rsplit(".", 1)[-1].split("_", 1)[0]
 
 
+SOLVE_FORM = (
+    "memory_nordff",
+    "async2sync",
+    "chformal -assume -early",
+    "opt_clean",
+    "formalff -setundef -clk2ff -ff2anyinit -hierarchy",
+    "chformal -live -fair -cover -remove",
+    "delete t:$print",
+    "opt_clean",
+    "setundef -undriven -anyseq",
+    "opt -fast",
+    "memory_map -formal",
+    "formalff -clk2ff -ff2anyinit",
+    "simplemap",
+    "techmap",
+    "opt -fast",
+    "dffunmap",
+    "aigmap",
+    "opt_clean",
+)
+"""Passes that make a flat design an and-inverter graph, as a solver wants it.
+
+What is undefined may be anything in each cycle, and memories and registers without a reset anything at first.
+"""
+
+
+def written(name: str) -> list[str]:
+    """Return the commands that write a flat design for the solver, and for its counterexamples."""
+    aiger = f"write_aiger -I -B -zinit -no-startoffset -map {name}.aim {name}.aig"
+    return [*SOLVE_FORM, f"write_rtlil {name}.il", aiger]
+
+
 class Session:
     """One proof being worked on, in a folder of its own."""
 
     def __init__(self, proof: Proof, parts: Path, folder: Path) -> None:
         """Prepare it; `parts` holds what EmitProofs wrote."""
         self.proof = proof
-        self.parts = parts.resolve()  # as Yosys names it, too
+        self.part = parts.resolve() / proof.emitted  # as Yosys names it, too
         self.folder = folder / proof.name
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.top = f"{proof.source}_proof"
-
-    def read(self) -> list[str]:
-        """Return the commands that read the design."""
-        parameters = "".join(f" -G {name}={value}" for name, value in self.proof.parameters.items())
-        files = f"{self.parts}/operations.sv {self.parts / self.proof.part}.sv {SOURCES / self.proof.source}.sv"
-        return [
-            f"read_slang --threads 1 --top {self.top}{parameters} {files}",
-            f"hierarchy -check -top {self.top}",
-            "proc",
-        ]
-
-    def flatten(self) -> list[str]:
-        """Return the commands that make it flat, and list its assertions."""
-        return ["flatten", "opt_expr", "opt_clean", "select -list t:$check"]
-
-    @staticmethod
-    def solve_form(name: str) -> list[str]:
-        """Return the commands that make a flat design an and-inverter graph, as a solver wants it.
-
-        What is undefined may be anything in each cycle, and memories and registers without a reset anything at first.
-        """
-        return [
-            "memory_nordff",
-            "async2sync",
-            "chformal -assume -early",
-            "opt_clean",
-            "formalff -setundef -clk2ff -ff2anyinit -hierarchy",
-            "chformal -live -fair -cover -remove",
-            "delete t:$print",
-            "opt_clean",
-            "setundef -undriven -anyseq",
-            "opt -fast",
-            "memory_map -formal",
-            "formalff -clk2ff -ff2anyinit",
-            "simplemap",
-            "techmap",
-            "opt -fast",
-            "dffunmap",
-            "aigmap",
-            "opt_clean",
-            f"write_rtlil {name}.il",
-            f"write_aiger -I -B -zinit -no-startoffset -map {name}.aim {name}.aig",
-        ]
+        self.top = f"{proof.specification}_proof"
 
     def run(self, commands: list[str], log: str) -> str:
         """Run Yosys in the proof's folder."""
         return yosys.run(commands, self.folder / f"{log}.log", self.folder, timeout=1800)
 
+    def abc(self, commands: str, limit: float | None = None) -> str:
+        """Run ABC in the proof's folder, for LIMIT if no other is given; return what it said, "" if that was too short."""
+        return yosys.abc(commands, self.folder, limit or LIMIT) or ""
+
     def prepare(self) -> dict[str, list[str]]:
         """Make the design; return its assertions by property."""
+        parameters = "".join(f" -G {name}={value}" for name, value in self.proof.parameters.items())
+        files = f"{self.part.parent}/operations.sv {self.part} {SOURCES / self.proof.specification}.sv"
         said = self.run(
-            [*self.read(), "write_rtlil hierarchy.il", *self.flatten(), "write_rtlil flat.il", *self.solve_form("all")],
+            [
+                f"read_slang --threads 1 --top {self.top}{parameters} {files}",
+                f"hierarchy -check -top {self.top}",
+                *("proc", "flatten", "opt_expr", "opt_clean", "select -list t:$check", "write_rtlil flat.il"),
+                *written("all"),
+            ],
             "prepare",
         )
-        return self.grouped(said)
-
-    def grouped(self, said: str) -> dict[str, list[str]]:
-        """Return the assertions that a log of `flatten` names, by property."""
         found: dict[str, list[str]] = {}
-        for match in re.finditer(rf"^{re.escape(self.top)}/(\S+)$", said, re.MULTILINE):
-            name = match.group(1)
-            if not name.startswith("$"):
-                found.setdefault(property_of(name), []).append(name)
+        for name in re.findall(rf"^{re.escape(self.top)}/([^$\s]\S*)$", said, re.MULTILINE):
+            found.setdefault(property_of(name), []).append(name)
         if not found:
             raise yosys.YosysError(f"{self.top} has no named assertion: the names of Yosys' cells have changed")
         return found
@@ -154,50 +150,46 @@ class Session:
     def prove(self) -> tuple[str, str]:
         """Work on all assertions together; return the result and how it came about."""
         proof = self.proof
-        start = "read_aiger all.aig; fold; strash; scorr; dc2; orpos; strash"
+        out_of_time = "unknown", f"no answer within {LIMIT:.0f} s"
         if proof.method == "reachability":
-            said = yosys.abc("read_aiger all.aig; fold; strash; orpos; strash; pdr", self.folder, proof.limit)
-            if said is not None and "Property proved" in said:
+            said = self.abc("read_aiger all.aig; fold; strash; orpos; strash; pdr")
+            if "Property proved" in said:
                 return "unbounded", "property-directed reachability"
-            if said is not None and (frame := ASSERTED.search(said)):
-                return self.counterexample(int(frame.group(1)))
-            return "unknown", f"no answer within {proof.limit:.0f} s"
-        depth = proof.depth
+            return self.counterexample(said) or out_of_time
+        start = "read_aiger all.aig; fold; strash; scorr; dc2; orpos; strash"
+        depth, holds = proof.depth, False
         if proof.method == "induction":
-            said = yosys.abc(f"{start}; ind -u -v -F {proof.depth}", self.folder, proof.limit)
-            frames = re.findall(r"^Frame +(\d+)", said or "", re.MULTILINE)
-            if said is None or "Networks are equivalent" not in said:
-                # No induction; perhaps because it is not so.
-                depth = proof.breaking
-            else:
-                depth = int(frames[-1]) + 1
-        base = yosys.abc(f"{start}; bmc3 -F {depth}", self.folder, proof.limit)
-        if base is None:
-            return "unknown", f"no answer within {proof.limit:.0f} s"
-        if frame := ASSERTED.search(base):
-            return self.counterexample(int(frame.group(1)))
+            said = self.abc(f"{start}; ind -u -v -F {proof.depth}")
+            holds = "Networks are equivalent" in said
+            # Without an induction, perhaps because it is not so.
+            depth = int(re.findall(r"^Frame +(\d+)", said, re.MULTILINE)[-1]) + 1 if holds else proof.breaking
+        base = self.abc(f"{start}; bmc3 -F {depth}")
+        if not base:
+            return out_of_time
+        if failed := self.counterexample(base):
+            return failed
         if "combinational" in base:
             # Nothing is left that changes from cycle to cycle, as where an assumption rules everything out.
-            said = yosys.abc(f"{start}; sat", self.folder, proof.limit)
-            return ("unbounded", "no state is left") if said and "UNSATISFIABLE" in said else ("unknown", "by sat")
+            said = self.abc(f"{start}; sat")
+            return ("unbounded", "no state is left") if "UNSATISFIABLE" in said else ("unknown", "by sat")
         if "No output asserted" not in base:
             raise yosys.YosysError(f"ABC's answer is not understood: {base[-200:]}")
         if proof.method == "bounded":
             return "bounded", f"{depth} cycles after reset"
-        if "Networks are equivalent" in (said or ""):
+        if holds:
             return "unbounded", f"induction over {depth} cycles"
-        return "unknown", f"no induction over {proof.depth} cycles within {proof.limit:.0f} s"
+        return "unknown", f"no induction over {proof.depth} cycles within {LIMIT:.0f} s"
 
-    def counterexample(self, frame: int) -> tuple[str, str]:
-        """Look for it once more in the design as it was, so that its inputs are those of the trace: all.aiw."""
-        found = yosys.abc(
-            f"read_aiger all.aig; fold; strash; orpos; strash; bmc3 -F {frame + 1}; write_cex -a all.aiw",
-            self.folder,
-            self.proof.limit,
-        )
-        if found is None or not ASSERTED.search(found):
-            raise yosys.YosysError(f"a counterexample of {frame} cycles was not found again: {(found or '')[-200:]}")
-        return "failed", f"after {frame} cycles"
+    def counterexample(self, said: str) -> tuple[str, str] | None:
+        """Look for one that ABC told of once more in the design as it was, for inputs of that: all.aiw."""
+        frame = ASSERTED.search(said)
+        if frame is None:
+            return None
+        cycles = int(frame[1])
+        found = self.abc(f"read_aiger all.aig; fold; strash; orpos; strash; bmc3 -F {cycles + 1}; write_cex -a all.aiw")
+        if not ASSERTED.search(found):
+            raise yosys.YosysError(f"a counterexample of {cycles} cycles was not found again: {found[-200:]}")
+        return "failed", f"after {cycles} cycles"
 
     def seed_faults(self, seed: int, before: str = "") -> None:
         """Put faults into the part, of which an input that never changes chooses one: faulty.il, or near.il.
@@ -206,9 +198,8 @@ class Session:
         alone. With `before`, an assertion, they are in what stands shortly before it alone: a sample of a large part
         may miss that.
         """
-        top, count = self.top, FAULTS
-        width = count.bit_length()
-        inside = f"a:src=*{self.parts.name}/{self.proof.part}.sv* t:* %i{' @near %i' if before else ''}"
+        top, width = self.top, FAULTS.bit_length()
+        inside = f"a:src=*{self.part.parent.name}/{self.part.name}* t:* %i{' @near %i' if before else ''}"
         near = [f"select -set near {top}/{before} %ci{BEFORE}"] if before else []
         self.run(
             [
@@ -216,7 +207,7 @@ class Session:
                 *near,
                 "delete t:$check c:dut.* %i",
                 "opt_clean",
-                f"mutate -list {2 * count} -seed {seed} -ctrl mutsel {width} 1 -o faults.txt {inside}",
+                f"mutate -list {2 * FAULTS} -seed {seed} -ctrl mutsel {width} 1 -o faults.txt {inside}",
             ],
             "choose-faults",
         )
@@ -226,9 +217,8 @@ class Session:
         lines = [line for line in lines if not re.search(r"-port (CLK|EN|[AS]RST)\b", line)]
         chosen = [
             re.sub(rf"-ctrl mutsel {width} \d+", f"-ctrl mutsel {width} {number}", line)
-            for number, line in enumerate(lines[:count], 1)
+            for number, line in enumerate(lines[:FAULTS], 1)
         ]
-        (self.folder / "faults.txt").write_text("\n".join(chosen) + "\n")
         self.run(
             [
                 "read_rtlil flat.il",
@@ -252,14 +242,14 @@ class Session:
                 f"read_rtlil {mutants}.il",
                 mine,
                 "delete t:$check r:FLAVOR=assert %i @mine %d",
-                *self.solve_form(f"break-{name}"),
+                *written(f"break-{name}"),
             ],
             f"break-{name}",
         )
         found: list[int | None] = []
         for output in range(len(cells)):
             one = f"read_aiger break-{name}.aig; fold; strash; cone -O {output}; strash; bmc3 -F {self.proof.breaking}"
-            match = ASSERTED.search(yosys.abc(one, self.folder, BREAKING_LIMIT) or "")
+            match = ASSERTED.search(self.abc(one, BREAKING_LIMIT))
             found.append(int(match.group(1)) if match else None)
         return found
 
@@ -292,7 +282,9 @@ class Session:
         says = {cell: self.says(cell) for cell in cells} if asked else {}
         for one in asked:
             if one not in says.values():
-                raise yosys.YosysError(f"no assertion of {self.proof.part} says '{one}': see `neighbours` in proofs.py")
+                raise yosys.YosysError(
+                    f"no assertion of {self.part.name} says '{one}': see `neighbours` in proof_list.py"
+                )
         cells = [cell for cell in cells if says.get(cell) not in asked]
         cycles = self.breaks(verdict.name, cells)
         for cell in self.unbroken(verdict.name, cells) if None in cycles else ():
@@ -308,48 +300,45 @@ class Session:
         if asked:
             verdict.breakable += f"; {len(asked)} asked of neighbours"
 
-    def trace(self, name: str) -> tuple[Path, set[str]]:
-        """Turn the counterexample NAME.aiw into waves; return the file and the properties that fail there."""
+    def trace(self) -> tuple[Path, set[str]]:
+        """Turn the counterexample all.aiw into waves; return the file and the properties that fail there."""
         said = self.run(
-            [f"read_rtlil {name}.il", f"sim -clock clock -map {name}.aim -r {name}.aiw -vcd {name}.vcd"],
-            f"trace-{name}",
+            ["read_rtlil all.il", "sim -clock clock -map all.aim -r all.aiw -vcd all.vcd"],
+            "trace",
         )
-        return self.folder / f"{name}.vcd", {property_of(cell) for cell in FAILED.findall(said)}
+        return self.folder / "all.vcd", {property_of(cell) for cell in FAILED.findall(said)}
 
 
 def prove(proof: Proof, parts: Path, folder: Path, seed: int, say: Callable[[str], None]) -> list[Verdict]:
     """Prove everything of one part, and see that each property can fail; `say` hears what is being done."""
     begin = time.monotonic()
     session = Session(proof, parts, folder)
-    say("preparing")
+    say(f"{proof.name}: preparing")
     properties = session.prepare()
-    say(proof.method)
+    say(f"{proof.name}: {proof.method}")
     result, how = session.prove()
-    seconds = round(time.monotonic() - begin, 1)
+    seconds = round(time.monotonic() - begin)
+    verdicts = [
+        Verdict(proof.name, name, len(cells), result, how, seconds) for name, cells in sorted(properties.items())
+    ]
     if result == "failed":
-        say("writing the counterexample")
-        trace, broken = session.trace("all")
-        return [
-            Verdict(proof.name, name, len(cells), "failed", how, seconds, str(trace))
-            if name in broken
-            else Verdict(proof.name, name, len(cells), "unknown", "another property fails", seconds)
-            for name, cells in sorted(properties.items())
-        ]
-    verdicts = []
-    if result != "unknown":
-        say("seeding faults")
+        trace, broken = session.trace()
+        for verdict in verdicts:
+            if verdict.name in broken:
+                verdict.trace = str(trace)
+            else:
+                verdict.result, verdict.how = "unknown", "another property fails"
+    elif result in PROVED:
         session.seed_faults(seed)
-    for name, cells in sorted(properties.items()):
-        verdict = Verdict(proof.name, name, len(cells), result, how, seconds)
-        if name in LEMMAS:
-            verdict.breakable = LEMMA
-        elif result != "unknown":
-            say(f"breaking {name}")
-            session.weigh(verdict, cells, seed)
-        verdicts.append(verdict)
+        for verdict in verdicts:
+            say(f"{proof.name}: breaking {verdict.name}")
+            if verdict.name in LEMMAS:
+                verdict.breakable = LEMMA
+            else:
+                session.weigh(verdict, properties[verdict.name], seed)
     return verdicts
 
 
 def good(verdict: Verdict) -> bool:
     """Tell whether a property was proved and each of its assertions can fail."""
-    return verdict.result in ("unbounded", "bounded") and bool(verdict.breakable) and not verdict.idle
+    return verdict.result in PROVED and bool(verdict.breakable) and not verdict.idle
