@@ -124,7 +124,7 @@ class Session:
         return yosys.run(commands, self.folder / f"{log}.log", self.folder, timeout=1800)
 
     def abc(self, commands: str, limit: float | None = None) -> str:
-        """Run ABC in the proof's folder, for LIMIT if no other is given; return what it said, "" if that was too short."""
+        """Run ABC in the proof's folder; return what it said, "" if the limit, LIMIT by default, was too short."""
         return yosys.abc(commands, self.folder, limit or LIMIT) or ""
 
     def prepare(self) -> dict[str, list[str]]:
