@@ -6,9 +6,6 @@ from pathlib import Path
 
 from hwswap.project import paths
 
-REQUIRED = object()
-"""In the place of a default: the option has to be given."""
-
 
 def number(text: str) -> int:
     """Read a number, decimal or with 0x."""
@@ -23,24 +20,9 @@ def count(text: str) -> int:
     return value
 
 
-def seed(
-    parser: argparse.ArgumentParser,
-    _: object = None,
-    default: object = 1,
-    drawn: str = "a new one, which is printed",
-) -> None:
-    """Add --seed.
-
-    Args:
-        parser: of the command.
-        _: its module.
-        default: the seed when none is given; None if the command draws one, REQUIRED if there has to be one.
-        drawn: what the command says of the seed that it draws.
-    """
-    if default is REQUIRED:
-        parser.add_argument("--seed", type=number, required=True, metavar="N", help="seed of everything random")
-        return
-    said = drawn if default is None else default
+def seed(parser: argparse.ArgumentParser, _: object = None, default: int | None = 1) -> None:
+    """Add --seed; without a default, the command draws one and prints it."""
+    said = default or "a new one, which is printed"
     parser.add_argument(
         "--seed", type=number, default=default, metavar="N", help=f"seed of everything random (default: {said})"
     )
@@ -81,8 +63,3 @@ def output_file(parser: argparse.ArgumentParser, made: object = None) -> None:
 def output_folder(parser: argparse.ArgumentParser, made: object = None) -> None:
     """Add --output: a folder."""
     _output(parser, made, "DIR", "folder to write to")
-
-
-def json(parser: argparse.ArgumentParser) -> None:
-    """Add --json."""
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write what is reported there as JSON, too")

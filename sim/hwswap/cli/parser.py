@@ -19,13 +19,7 @@ class Parser(argparse.ArgumentParser):
     """A parser that imports its command, and has its arguments, from when it is used."""
 
     def __init__(self, *args: Any, fill: Callable[["Parser"], Run] | None = None, **options: Any) -> None:
-        """Take what argparse takes.
-
-        Args:
-            args: for argparse.
-            fill: adds the command's arguments and returns what does its work.
-            options: for argparse.
-        """
+        """Take what argparse takes; `fill` adds the command's arguments and returns what does its work."""
         super().__init__(*args, formatter_class=argparse.RawDescriptionHelpFormatter, **options)
         self._fill = fill
 
@@ -62,40 +56,23 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
     def describe(self, what: ModuleType | str) -> None:
-        """Say in the help what the command is.
-
-        Args:
-            what: the text, or the module whose docstring it is.
-        """
+        """Say in the help what the command is: the text, or the docstring of its module."""
         text = what if isinstance(what, str) else what.__doc__ or ""
         # In a format string % has a meaning.
         self.description = inspect.cleandoc(text).replace("%", "%%")
 
 
 def group(commands: Commands, name: str, text: str) -> Commands:
-    """Add a command that has commands of its own.
-
-    Args:
-        commands: to which it is added.
-        name: of the group.
-        text: its line in the help.
-
-    Returns:
-        What takes its commands.
-    """
+    """Add a command that has commands of its own, and return what takes them; `text` is its line in the help."""
     return commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.").add_subparsers(
         required=True, metavar="COMMAND"
     )
 
 
 def command(commands: Commands, name: str, text: str, fill: Callable[[Parser], Run]) -> None:
-    """Add a command.
+    """Add a command; `text` is its line in the help.
 
-    Args:
-        commands: to which it is added.
-        name: of the command.
-        text: its line in the help.
-        fill: imports the command, adds its arguments to the parser it is given, and returns what does the work.
+    `fill` imports it, adds its arguments to the parser it is given, and returns what does the work.
     """
     commands.add_parser(name, help=text, fill=fill)
 

@@ -55,12 +55,7 @@ def fill_timing(parser: Parser) -> Run:
 
 
 def placements(default: int, per: str) -> Callable[[Parser, object], None]:
-    """Return what adds --seeds: how many placements there are of each board or speed grade.
-
-    Args:
-        default: if the option is not given.
-        per: what each of these is for, as help.
-    """
+    """Return what adds --seeds: how many placements there are of each board or speed grade, which `per` names."""
 
     def add(parser: Parser, _: object = None) -> None:
         parser.add_argument("--seeds", type=count, default=default, metavar="N", help=f"placements per {per}")
@@ -68,55 +63,33 @@ def placements(default: int, per: str) -> Callable[[Parser, object], None]:
     return add
 
 
+CAPACITY, FMAX = "hwswap_soc.boards.capacity", "hwswap_soc.fpga.engine_fmax"
+ON_SIM = of_module("hwswap_soc.simulation.run", about=SIM, run="run_command")
+BENCH = of_module("hwswap_soc.bench.bench", jobs, output_folder)
+GRADES = of_module(FMAX, placements(5, "grade"), output_folder)
+SMALL = of_module(FMAX, output_folder, about=SIZE, run="run_size", arguments="add_size_arguments")
+BITSTREAMS = of_module("hwswap_soc.boards.bitstreams", placements(2, "board"))
+ALL_BOARDS = of_module(CAPACITY, about=SYNTHESISE, run="run_synthesise", arguments=None)
+FILES = of_module("hwswap_soc.linux.linux_image", output_folder)
+CARD = of_module("hwswap_soc.linux.card_image", output_file)
+
+
 def add_commands(commands: Commands) -> None:
     """Add the commands of this group."""
     actions = group(commands, "soc", "the engine in a SoC: simulated, and in an FPGA")
+    command(actions, "sim", "run an image on the simulated SoC", ON_SIM)
+    command(actions, "bench", "compare allocation by software and by the engine in CPU cycles", BENCH)
+    linux = of_module("hwswap_soc.linux.linux")
+    command(actions, "linux", "boot Linux on the simulated SoC, and swap in every mode", linux)
+    command(actions, "board", "tell whether a board and a CPU go together", fill_board)
+    command(actions, "timing", "show size and timing of a bitstream", fill_timing)
+    command(actions, "fmax", "measure Fmax and size of the engine alone", GRADES)
+    command(actions, "size", "tell the size of the engine alone, synthesised and not placed", SMALL)
+    command(actions, "flash", "load a bitstream into a board", of_module("hwswap_soc.boards.flash"))
+    command(actions, "bitstreams", "make the bitstreams of all boards", BITSTREAMS)
     capacity = group(actions, "capacity", "whether SoCs fit into their FPGAs")
+    command(capacity, "check", "what today's engine will take on each board", of_module(CAPACITY))
+    command(capacity, "synthesise", "synthesise the SoCs of all boards", ALL_BOARDS)
     card = group(actions, "card", "the SD card that a board boots Linux from")
-    synthesise = of_module("hwswap_soc.boards.capacity", about=SYNTHESISE, run="run_synthesise", arguments=None)
-    size = of_module(
-        "hwswap_soc.fpga.engine_fmax", output_folder, about=SIZE, run="run_size", arguments="add_size_arguments"
-    )
-    sim = of_module("hwswap_soc.simulation.run", about=SIM, run="run_command")
-    bitstreams = of_module("hwswap_soc.boards.bitstreams", placements(2, "board"))
-    for under, name, text, fill in (
-        (actions, "sim", "run an image on the simulated SoC", sim),
-        (
-            actions,
-            "bench",
-            "compare allocation by software and by the engine in CPU cycles",
-            of_module("hwswap_soc.bench.bench", jobs, output_folder),
-        ),
-        (
-            actions,
-            "linux",
-            "boot Linux on the simulated SoC, and swap in every mode",
-            of_module("hwswap_soc.linux.linux"),
-        ),
-        (actions, "board", "tell whether a board and a CPU go together", fill_board),
-        (actions, "timing", "show size and timing of a bitstream", fill_timing),
-        (
-            actions,
-            "fmax",
-            "measure Fmax and size of the engine alone",
-            of_module("hwswap_soc.fpga.engine_fmax", placements(5, "grade"), output_folder),
-        ),
-        (
-            actions,
-            "size",
-            "tell the size of the engine alone, synthesised and not placed",
-            size,
-        ),
-        (actions, "flash", "load a bitstream into a board", of_module("hwswap_soc.boards.flash")),
-        (actions, "bitstreams", "make the bitstreams of all boards", bitstreams),
-        (capacity, "check", "what today's engine will take on each board", of_module("hwswap_soc.boards.capacity")),
-        (capacity, "synthesise", "synthesise the SoCs of all boards", synthesise),
-        (
-            card,
-            "files",
-            "write what a board boots Linux from",
-            of_module("hwswap_soc.linux.linux_image", output_folder),
-        ),
-        (card, "make", "make the image of a card", of_module("hwswap_soc.linux.card_image", output_file)),
-    ):
-        command(under, name, text, fill)
+    command(card, "files", "write what a board boots Linux from", FILES)
+    command(card, "make", "make the image of a card", CARD)

@@ -189,7 +189,7 @@ def fill_replay(parser: Parser) -> Run:
     parser.add_argument("file", type=Path, help=TRACE)
     parser.add_argument("--latency", type=int, metavar="CYCLES", help="latency of the modelled memory, engine cycles")
     parser.add_argument("--registers", action="store_true", help="allocate and free by the CPU pages, not the ring")
-    shared.json(parser)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write what is reported there as JSON, too")
     return replay_command
 
 
@@ -199,7 +199,7 @@ def fill_stream(parser: Parser) -> Run:
         "Write random operations on random devices with the golden model's decisions.\n"
         "The same arguments give the same file."
     )
-    shared.seed(parser, default=shared.REQUIRED)
+    parser.add_argument("--seed", type=shared.number, required=True, metavar="N", help="seed of everything random")
     parser.add_argument("--ops", type=int, required=True, metavar="N", help="number of records")
     shared.output_file(parser)
     defaults = {name: spec.default for name, spec in stream.Shape.__dataclass_fields__.items()}
