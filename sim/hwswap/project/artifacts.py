@@ -20,29 +20,26 @@ class Artifact:
         return paths.need(Path(os.environ.get(self.variable) or self.place))
 
 
-def _built(variable: str, place: str) -> Artifact:
-    return Artifact(f"HWSWAP_{variable}", paths.BUILD / place)
-
-
-QEMU = _built("QEMU", "qemu/qemu-system-x86_64")
+QEMU = Artifact("HWSWAP_QEMU", paths.BUILD / "qemu/qemu-system-x86_64")
 """A QEMU that has vfio-user-pci (`make setup`)."""
-KERNEL = _built("KERNEL", "kernel/bzImage")
+KERNEL = Artifact("HWSWAP_KERNEL", paths.BUILD / "kernel/bzImage")
 """The patched kernel's boot image (`make kernel`)."""
-KERNEL_UNPATCHED = _built("KERNEL_UNPATCHED", "kernel-unpatched/bzImage")
+KERNEL_UNPATCHED = Artifact("HWSWAP_KERNEL_UNPATCHED", paths.BUILD / "kernel-unpatched/bzImage")
 """Linux as it is, but for the bench of its allocator (`make kernel-unpatched`)."""
-KERNEL_6_12 = _built("KERNEL_6_12", "kernel-6.12/bzImage")
+KERNEL_6_12 = Artifact("HWSWAP_KERNEL_6_12", paths.BUILD / "kernel-6.12/bzImage")
 """Linux 6.12 as it is, to compare with (`make kernel-6.12`)."""
-KERNEL_TUNED = _built("KERNEL_TUNED", "kernel-tuned/bzImage")
+KERNEL_TUNED = Artifact("HWSWAP_KERNEL_TUNED", paths.BUILD / "kernel-tuned/bzImage")
 """The patched kernel with swap tables written and searched by ranges (`make kernel-tuned`)."""
-KERNEL_LOCKSTAT = _built("KERNEL_LOCKSTAT", "kernel-lockstat/bzImage")
-KERNEL_UNPATCHED_LOCKSTAT = _built("KERNEL_UNPATCHED_LOCKSTAT", "kernel-unpatched-lockstat/bzImage")
+KERNEL_LOCKSTAT = Artifact("HWSWAP_KERNEL_LOCKSTAT", paths.BUILD / "kernel-lockstat/bzImage")
+KERNEL_UNPATCHED_LOCKSTAT = Artifact(
+    "HWSWAP_KERNEL_UNPATCHED_LOCKSTAT", paths.BUILD / "kernel-unpatched-lockstat/bzImage"
+)
 """Both with lock statistics (`make bench-locks`)."""
-INITRAMFS = _built("INITRAMFS", "guest/initramfs.cpio.gz")
+INITRAMFS = Artifact("HWSWAP_INITRAMFS", paths.BUILD / "guest/initramfs.cpio.gz")
 """The guest's initramfs with workloads and modules (`make guest`)."""
-INITRAMFS_LOCKSTAT = _built("INITRAMFS_LOCKSTAT", "guest-lockstat/initramfs.cpio.gz")
+INITRAMFS_LOCKSTAT = Artifact("HWSWAP_INITRAMFS_LOCKSTAT", paths.BUILD / "guest-lockstat/initramfs.cpio.gz")
 """The same with modules for the kernel with lock statistics."""
-DEVICE_GRANTS = _built("DEVICE_GRANTS", "model-driver/hwswap-device")
+DEVICE_GRANTS = Artifact("HWSWAP_DEVICE_GRANTS", paths.BUILD / "model-driver/hwswap-device")
 """Server of the Verilated engine as a PCI device, with all that the driver uses (`make model-driver`)."""
-DEVICE_GRANTS_ONLY = _built("DEVICE_GRANTS_ONLY", "model-grants-only/hwswap-device")
+DEVICE_GRANTS_ONLY = Artifact("HWSWAP_DEVICE_GRANTS_ONLY", paths.BUILD / "model-grants-only/hwswap-device")
 """The same for an engine of marks and grants alone, without a core (`make model-grants-only`)."""
-REPLAY = Artifact("HWSWAP_REPLAY", paths.REPLAY)

@@ -26,40 +26,30 @@ REDIS = BUILD / "redis"
 """Folder with redis-server, its libraries and its client, for the guest (`make redis`)."""
 
 TARGETS = {
-    "rtl": "verilog",
-    "model": "model",
-    "model-large": "model-large",
-    "model-wide": "model-wide",
-    "model-driver": "model-driver",
-    "model-grants-only": "model-grants-only",
+    "python": "setup",
     "qemu": "setup",
-    "kernel": "kernel",
-    "kernel-unpatched": "kernel-unpatched",
-    "kernel-6.12": "kernel-6.12",
-    "kernel-tuned": "kernel-tuned",
+    "rtl": "verilog",
     "kernel-lockstat": "bench-locks",
     "kernel-unpatched-lockstat": "bench-locks",
     "guest-lockstat": "bench-locks",
-    "modules": "modules",
-    "guest": "guest",
-    "redis": "redis",
     "kernel-debug": "test-debug",
-    "modules-debug": "test-debug",
     "guest-debug": "test-debug",
+    "kernel-races": "test-debug",
+    "guest-races": "test-debug",
     "proof-rtl": "formal",
     "rtl-mutants": "mutate",
     "mutants": "mutate",
-    "model-coverage": "coverage",
     "model-mutants": "mutate",
+    "model-coverage": "coverage",
 }
-"""Which make target makes which folder of build/."""
+"""Which make target makes a folder of build/, if its name is another."""
 
 
 def need(path: Path) -> Path:
     """Return `path`, or stop with one sentence that says which make target makes it."""
     if not path.exists():
-        folder = path.relative_to(BUILD).parts[0] if path.is_relative_to(BUILD) else ""
-        raise SystemExit(f"{path} is missing: run `make {TARGETS.get(folder, 'setup')}` first.")
+        folder = path.relative_to(BUILD).parts[0] if path.is_relative_to(BUILD) else "setup"
+        raise SystemExit(f"{path} is missing: run `make {TARGETS.get(folder, folder)}` first.")
     return path
 
 

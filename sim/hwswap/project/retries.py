@@ -9,8 +9,6 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 VARIABLE = "HWSWAP_RETRIES"
@@ -19,26 +17,21 @@ VARIABLE = "HWSWAP_RETRIES"
 
 def count(what: str, times: int = 1) -> None:
     """Count that something was tried again, so many times. `what` says in a few words what, in the singular."""
-    if times:
-        _append(f"{times} {what}\n")
+    for name in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
+        # A line is written at once, so those of several processes do not mix.
+        with open(name, "a") as file:
+            file.write(f"{times} {what}\n")
 
 
 def may_come() -> None:
     """Say that something begins that may be tried again: then the command says it, too, when nothing was."""
-    _append("")
+    count("", 0)
 
 
 def sentence(counts: Mapping[str, int]) -> str:
     """Return the line that tells them all."""
     each = ", ".join(f"{what} {times}" for what, times in sorted(counts.items()))
     return f"retries: {each or 'none'}"
-
-
-def _append(text: str) -> None:
-    for name in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
-        # A line is written at once, so those of several processes do not mix.
-        with open(name, "a") as file:
-            file.write(text)
 
 
 class Collection:
@@ -50,42 +43,41 @@ class Collection:
     def __init__(self, apart: bool = False) -> None:
         """Not begun yet."""
         self._apart = apart
-        self._could: bool | None = None
-        self._counts: dict[str, int] = {}
+        self._text = ""
 
     def __enter__(self) -> Self:
         """Begin to count."""
         self._outer = os.environ.get(VARIABLE)
-        # Not made yet: it is there from the first line on, or from may_come().
-        self._folder = tempfile.TemporaryDirectory(prefix="hwswap-retries-")
-        self._file = Path(self._folder.name) / "counts"
+        self._file = tempfile.NamedTemporaryFile("r", prefix="hwswap-retries-")
         outer = None if self._apart else self._outer
-        os.environ[VARIABLE] = os.pathsep.join(filter(None, (str(self._file), outer)))
+        os.environ[VARIABLE] = os.pathsep.join(filter(None, (self._file.name, outer)))
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End: what is tried again from now on counts for those around it alone."""
-        self._could, self._counts = self.could, self.counts
+        self._read()
+        self._file.close()
         if self._outer is None:
             del os.environ[VARIABLE]
         else:
             os.environ[VARIABLE] = self._outer
-        self._folder.cleanup()
+
+    def _read(self) -> str:
+        """Return all lines, also of those that are added meanwhile."""
+        if not self._file.closed:
+            self._text += self._file.read()
+        return self._text
 
     @property
     def could(self) -> bool:
         """Whether anything was begun that may be tried again."""
-        return self._file.exists() if self._could is None else self._could
+        return bool(self._read())
 
     @property
     def counts(self) -> dict[str, int]:
         """How often each was tried again."""
-        if self._could is not None:
-            return self._counts
         found: Counter[str] = Counter()
-        for line in self._file.read_text().splitlines() if self.could else ():
+        for line in self._read().splitlines():
             times, _, what = line.partition(" ")
             found[what] += int(times)
-        return dict(found)
+        return dict(+found)
