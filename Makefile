@@ -330,8 +330,8 @@ linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux 
 	@$(ENV) python -m hwswap soc card make --files build/linux-$(or $(BOARD),ecpix5) \
 		--output build/linux-$(or $(BOARD),ecpix5)/card.img
 
-prune: ## remove what was not used for DAYS=30 from the cache; GIB=n: the oldest until it has no more than that
-	@sim/setup/prune $(if $(GIB),--gib $(GIB),--days $(or $(DAYS),30))
+prune: ## remove what was not used for DAYS=30 from the cache
+	@sim/setup/prune $(or $(DAYS),30)
 
 clean: ## remove what was built here: build/ and hw/target
 	rm -rf build hw/target hw/project/target hw/project/project

@@ -10,33 +10,28 @@ kernel is built (`make kernel`): it is compiled once for that, in build/clangd t
 import json
 import re
 import shlex
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 HARNESS = ROOT / "sim/verilator"
-MODULE = ROOT / "sw/driver/module"
 OUT = ROOT / "build/clangd"
 
 
-def harness(rtl: Path) -> list[dict[str, Any]]:
+def harness() -> list[dict[str, Any]]:
     """Return the entry of each source of a build from nothing, without ccache and what writes dependencies.
 
     `make -n` prints the commands and runs none but Verilator, whose lines begin with `+`; its flags are replaced by
     such with which it writes C++ alone.
     """
-    if not shutil.which("verilator"):
-        sys.exit("no verilator: run `make setup` first")
     root = subprocess.run(["verilator", "--getenv", "VERILATOR_ROOT"], capture_output=True, text=True, check=True)
-    variables = [f"RTL={rtl}", f"OUT={OUT}", f"VERILATED_INCLUDE={root.stdout.strip()}/include"]
+    variables = [
+        f"RTL={(ROOT / 'build/rtl').resolve()}",
+        f"OUT={OUT}",
+        f"VERILATED_INCLUDE={root.stdout.strip()}/include",
+    ]
     variables.append("VERILATOR_FLAGS=--cc --no-timing -Wno-fatal -Wno-lint")
-    if not any(rtl.glob("*.sv")):
-        print("build/rtl is missing, so headers of the Verilated engine are too: run `make verilog` first")
-        variables.append("VERILATOR=/usr/bin/true")
-    OUT.mkdir(parents=True, exist_ok=True)
     command = ["make", "-C", HARNESS, "--no-print-directory", "-nB", *variables, "all", OUT / "harness-test"]
     printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
     found = re.findall(r"^(?:.* )?(\S*g\+\+ .*-c -o \S+ (\S+\.cpp))$", printed, re.MULTILINE)
@@ -47,31 +42,20 @@ def harness(rtl: Path) -> list[dict[str, Any]]:
     ]
 
 
-def driver(out: Path) -> list[dict[str, Any]]:
+def driver() -> list[dict[str, Any]]:
     """Return the entries of the kernel's own list for the driver's module; none where there is no kernel."""
-    tree = ROOT / "build/kernel/tree"
+    tree, module, out = ROOT / "build/kernel/tree", ROOT / "sw/driver/module", OUT / "module"
     if not tree.exists():
-        print("build/kernel is missing: the driver is left out; `make kernel` builds it")
         return []
     out.mkdir(parents=True, exist_ok=True)
-    command = ["make", "-s", "-C", tree, f"M={MODULE}", f"MO={out}", "compile_commands.json"]
+    command = ["make", "-s", "-C", tree, f"M={module}", f"MO={out}", "compile_commands.json"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     entries = json.loads((out / "compile_commands.json").read_text())
-    return [entry for entry in entries if Path(entry["file"]).is_relative_to(MODULE)]
-
-
-def main() -> int:
-    """Write the list."""
-    entries = harness((ROOT / "build/rtl").resolve())
-    if not entries:
-        print("make -n of sim/verilator names no source that is compiled", file=sys.stderr)
-        return 1
-    entries += driver(OUT / "module")
-    database = ROOT / "build/compile_commands.json"
-    database.write_text(json.dumps(entries, indent=1) + "\n")
-    print(f"{database.relative_to(ROOT)}: {len(entries)} sources")
-    return 0
+    return [entry for entry in entries if Path(entry["file"]).is_relative_to(module)]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    OUT.mkdir(parents=True, exist_ok=True)
+    entries = harness() + driver()
+    (ROOT / "build/compile_commands.json").write_text(json.dumps(entries, indent=1) + "\n")
+    print(f"build/compile_commands.json: {len(entries)} sources")

@@ -7,32 +7,19 @@
  * nothing is mapped there, which is chance, it ends with a segmentation fault after an hour of work; behind a page of
  * zeros it finds the empty string.
  *
- * Without any library of its own, so that it can be compiled on one system and loaded into another's C library.
+ * Linked with no library, so that it can be compiled on one system and loaded into another's C library: syscall() is
+ * that one's.
  */
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #define PAGE 4096
 
-int *__errno_location(void);
-
 static void *call(void *address, size_t length, int protection, int flags, int file, off_t offset) {
-  register long r10 __asm__("r10") = flags;
-  register long r8 __asm__("r8") = file;
-  register long r9 __asm__("r9") = offset;
-  long result;
-
-  __asm__ volatile("syscall"
-                   : "=a"(result)
-                   : "a"(SYS_mmap), "D"(address), "S"(length), "d"((long)protection), "r"(r10), "r"(r8), "r"(r9)
-                   : "rcx", "r11", "memory");
-  if (result < 0 && result >= -4095) {
-    *__errno_location() = (int)-result;
-    return MAP_FAILED;
-  }
-  return (void *)result;
+  return (void *)syscall(SYS_mmap, address, length, (long)protection, (long)flags, (long)file, (long)offset);
 }
 
 void *mmap(void *address, size_t length, int protection, int flags, int file, off_t offset) {
