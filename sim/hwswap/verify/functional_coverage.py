@@ -19,8 +19,7 @@ from hwswap.model.golden import Allocator
 from hwswap.model.observed_tables import TableBin, table_goals
 from hwswap.model.policy import DeviceOrder, Hint, Placement, Scan
 from hwswap.model.rows import ORDERS, SLOTS
-from hwswap.model.search import TOP_ORDER, Search_
-from hwswap.model.steps import Operation
+from hwswap.model.search import TOP_ORDER
 from hwswap.traces.records import FAILED, Op
 from hwswap.traces.trace import ClusterMap, Trace
 
@@ -70,13 +69,10 @@ class Observed(Allocator):
         self.isolated = flag
         return Allocator.isolate(device, flag, order)
 
-    def scan(self, op: Operation, device: Device, cluster: Cluster, start: int) -> Search_:
+    def take(self, cluster: Cluster, mask: int) -> None:
         """Note the state of a cluster that slots are given of."""
-        before = self.isolated if cluster.flag == Flag.NONE else cluster.flag
-        found = yield from super().scan(op, device, cluster, start)
-        if found is not None:
-            self.state = before.name
-        return found
+        self.state = (self.isolated if cluster.flag == Flag.NONE else cluster.flag).name
+        super().take(cluster, mask)
 
     def free(self, type_: int, offset: int, nr: int) -> Status:
         """Note the state of a cluster that slots are freed of."""
