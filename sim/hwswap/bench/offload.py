@@ -167,13 +167,13 @@ def save(report: dict[str, Any]) -> None:
             short=found["short"],
         )
     if found := report.get("fallbacks"):
+        sizes, seeds = (", ".join(map(str, values)) for values in (fallbacks.SIZES, found["seeds"]))
         schema.save(
             "fall-backs",
             fallbacks.figures(found),
             title="Large folios that are split",
             command="make bench-offload PART=fall-backs" + " SHORT=1" * found["short"],
-            platform=f"{counting(found['linux'])}; RAM disks; "
-            f"folios of {', '.join(map(str, fallbacks.SIZES))} kB whose mix changes; mean of the seeds {', '.join(map(str, found['seeds']))}",
+            platform=f"{counting(found['linux'])}; RAM disks; folios of {sizes} kB, mix changes; mean of seeds {seeds}",
             leaves_out="other loads, other sizes of swap",
             kernel=True,
             short=found["short"],
