@@ -1,24 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/errors.hpp"
-#include "device_test.hpp"
+#include "device/device_server.hpp"
+#include "device/dma_port.hpp"
+#include "fake_engine.hpp"
+#include "vfio_user_client.hpp"
 
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/un.h>
+#include <thread>
 
 namespace hwswap::test {
 namespace {
 
 constexpr uint32_t trigger = vu::irq_set_data_eventfd | vu::irq_set_action_trigger;
 
+/// A memory file of the client, as QEMU's memory-backend-memfd makes one.
+class SharedMemory {
+public:
+  explicit SharedMemory(size_t bytes) : fd_(memfd_create("guest", MFD_CLOEXEC)), bytes_(bytes) {
+    EXPECT_EQ(ftruncate(fd_.get(), static_cast<off_t>(bytes)), 0);
+    words_ = static_cast<uint64_t *>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0));
+  }
+  ~SharedMemory() { munmap(words_, bytes_); }
+  int fd() const { return fd_.get(); }
+  uint64_t &word(size_t offset) { return words_[offset / 8]; }
+
+private:
+  FileDescriptor fd_;
+  size_t bytes_;
+  uint64_t *words_;
+};
+
+class VfioUserServerTest : public ::testing::Test {
+protected:
+  explicit VfioUserServerTest(InjectedFault fault = InjectedFault::none) : injector(fault, 0, 1) {}
+
+  GuestMemory memory;
+  PciConfig config;
+  FaultInjector injector;
+  DmaPort port{memory, config, injector};
+  FakeEngine engine{port};
+  StopSignal stop{FileDescriptor(eventfd(0, 0))};
+  Pacer pacer{engine, Pace::free, 100'000'000, 100, stop};
+  SimulatedDevice device{engine, config, memory, injector, pacer};
+  DeviceServer server{device, stop, ""};
+  std::thread thread;
+
+  /// Connect a client; the one before must have left.
+  VfioUserClient connect() {
+    join();
+    int ends[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    thread = std::thread([this, fd = ends[0]] { server.serve(FileDescriptor(fd)); });
+    return VfioUserClient(FileDescriptor(ends[1]));
+  }
+
+  VfioUserClient connect_and_greet() {
+    VfioUserClient client = connect();
+    EXPECT_EQ(client.greet().error(), 0);
+    return client;
+  }
+
+  void join() {
+    if (thread.joinable())
+      thread.join();
+  }
+
+  void TearDown() override { join(); }
+
+  static void enable_dma(VfioUserClient &client) { EXPECT_EQ(client.store<uint16_t>(vu::region_config, 4, 0x6), 0); }
+
+  /// Let the fake engine copy a word by DMA; whether it could.
+  bool copy(VfioUserClient &client, uint64_t from, uint64_t to) {
+    EXPECT_EQ(client.store<uint64_t>(0, HWSWAP_REG_CMD_BASE, from), 0);
+    EXPECT_EQ(client.store<uint64_t>(0, HWSWAP_REG_CPL_BASE, to), 0);
+    EXPECT_EQ(client.store<uint32_t>(0, HWSWAP_REG_CMD_TAIL, 1), 0);
+    return !engine.dma_failed;
+  }
+};
+
 bool readable(int fd) {
   pollfd poll_fd = {fd, POLLIN, 0};
   return poll(&poll_fd, 1, 0) > 0;
 }
 
-TEST_F(DeviceTest, TheVersionIsAgreedFirst) {
+TEST_F(VfioUserServerTest, TheVersionIsAgreedFirst) {
   VfioUserClient client = connect();
   EXPECT_EQ(client.read(0, 0, 8).error(), EPROTO);
   const auto reply = client.greet(0, 7);
@@ -29,14 +100,14 @@ TEST_F(DeviceTest, TheVersionIsAgreedFirst) {
   EXPECT_GE(capabilities["capabilities"]["max_msg_fds"], 1);
 }
 
-TEST_F(DeviceTest, AnotherMajorVersionIsHungUpOn) {
+TEST_F(VfioUserServerTest, AnotherMajorVersionIsHungUpOn) {
   VfioUserClient client = connect();
   client.send(vu::CommandId::version, VfioUserClient::bytes(vu::Version{1, 0}));
   char byte;
   EXPECT_EQ(recv(client.fd(), &byte, 1, 0), 0);
 }
 
-TEST_F(DeviceTest, DescribesItself) {
+TEST_F(VfioUserServerTest, DescribesItself) {
   VfioUserClient client = connect_and_greet();
   const auto info = client.call(vu::CommandId::device_get_info, VfioUserClient::bytes(vu::DeviceInfo{16, 0, 0, 0}))
                         .as<vu::DeviceInfo>();
@@ -60,7 +131,7 @@ TEST_F(DeviceTest, DescribesItself) {
   EXPECT_EQ(irq.flags, vu::irq_flag_eventfd);
 }
 
-TEST_F(DeviceTest, ConfigurationSpaceIsThatOfTheMap) {
+TEST_F(VfioUserServerTest, ConfigurationSpaceIsThatOfTheMap) {
   VfioUserClient client = connect_and_greet();
   EXPECT_EQ(client.load<uint16_t>(vu::region_config, 0), HWSWAP_PCI_ID_VENDOR);
   EXPECT_EQ(client.load<uint16_t>(vu::region_config, 2), HWSWAP_PCI_ID_DEVICE);
@@ -77,7 +148,7 @@ TEST_F(DeviceTest, ConfigurationSpaceIsThatOfTheMap) {
   EXPECT_EQ(client.read(vu::region_config, 4090, 8).error(), EINVAL);
 }
 
-TEST_F(DeviceTest, RegistersTakeAllSizesAndOffsets) {
+TEST_F(VfioUserServerTest, RegistersTakeAllSizesAndOffsets) {
   VfioUserClient client = connect_and_greet();
   EXPECT_EQ(client.load<uint64_t>(0, HWSWAP_REG_ID), HWSWAP_ID_MAGIC_RESET);
   EXPECT_EQ(client.load<uint32_t>(0, HWSWAP_REG_ID + 4), HWSWAP_ID_MAGIC_RESET >> 32);
@@ -93,7 +164,7 @@ TEST_F(DeviceTest, RegistersTakeAllSizesAndOffsets) {
   EXPECT_EQ(client.read(9, 0, 4).error(), EINVAL);
 }
 
-TEST_F(DeviceTest, SimulationControlAnswers) {
+TEST_F(VfioUserServerTest, SimulationControlAnswers) {
   VfioUserClient client = connect_and_greet();
   EXPECT_EQ(client.load<uint64_t>(2, HWSWAP_SIM_CONTROL_MAGIC_OFFSET), 0x53494d434c4f434bu);
   EXPECT_EQ(client.load<uint64_t>(2, HWSWAP_SIM_CONTROL_CLOCK_OFFSET), 100'000'000u);
@@ -106,7 +177,7 @@ TEST_F(DeviceTest, SimulationControlAnswers) {
   EXPECT_EQ(engine.cycles() - begin, 100u);
 }
 
-TEST_F(DeviceTest, DmaReachesMappedMemoryOnly) {
+TEST_F(VfioUserServerTest, DmaReachesMappedMemoryOnly) {
   VfioUserClient client = connect_and_greet();
   SharedMemory guest(64 * 1024);
   EXPECT_EQ(client.map(0x10000, 0x10000, 0, guest.fd()), 0);
@@ -119,7 +190,7 @@ TEST_F(DeviceTest, DmaReachesMappedMemoryOnly) {
   EXPECT_FALSE(copy(client, 0xfff8, 0x10200));
 }
 
-TEST_F(DeviceTest, MemoryIsMappedAgainInPieces) {
+TEST_F(VfioUserServerTest, MemoryIsMappedAgainInPieces) {
   VfioUserClient client = connect_and_greet();
   enable_dma(client);
   SharedMemory guest(64 * 1024);
@@ -144,7 +215,7 @@ TEST_F(DeviceTest, MemoryIsMappedAgainInPieces) {
   EXPECT_FALSE(copy(client, 0xfff8, 0x7ff8));
 }
 
-TEST_F(DeviceTest, InterruptsSignalTheEventfd) {
+TEST_F(VfioUserServerTest, InterruptsSignalTheEventfd) {
   VfioUserClient client = connect_and_greet();
   enable_dma(client);
   const FileDescriptor event(eventfd(0, EFD_NONBLOCK));
@@ -161,7 +232,7 @@ TEST_F(DeviceTest, InterruptsSignalTheEventfd) {
   EXPECT_TRUE(readable(event.get()));
 }
 
-TEST_F(DeviceTest, AnInterruptWithoutEventfdStaysPending) {
+TEST_F(VfioUserServerTest, AnInterruptWithoutEventfdStaysPending) {
   VfioUserClient client = connect_and_greet();
   const FileDescriptor event(eventfd(0, EFD_NONBLOCK));
   // QEMU begins with one vector and no descriptor.
@@ -173,7 +244,7 @@ TEST_F(DeviceTest, AnInterruptWithoutEventfdStaysPending) {
   EXPECT_EQ(client.load<uint64_t>(4, PciConfig::pending_offset), 0u);
 }
 
-TEST_F(DeviceTest, TheClientCanTriggerAndDisable) {
+TEST_F(VfioUserServerTest, TheClientCanTriggerAndDisable) {
   VfioUserClient client = connect_and_greet();
   const FileDescriptor event(eventfd(0, EFD_NONBLOCK));
   EXPECT_EQ(client.set_irqs(trigger, 0, 1, {event.get()}), 0);
@@ -188,7 +259,7 @@ TEST_F(DeviceTest, TheClientCanTriggerAndDisable) {
   EXPECT_EQ(client.set_irqs(vu::irq_set_data_none | vu::irq_set_action_mask, 0, 1), EINVAL);
 }
 
-TEST_F(DeviceTest, ResetGoesBackToPowerUp) {
+TEST_F(VfioUserServerTest, ResetGoesBackToPowerUp) {
   VfioUserClient client = connect_and_greet();
   enable_dma(client);
   client.store<uint64_t>(0, HWSWAP_REG_CMD_BASE, 77);
@@ -198,7 +269,7 @@ TEST_F(DeviceTest, ResetGoesBackToPowerUp) {
   EXPECT_EQ(engine.resets, 2u) << "the first is the start";
 }
 
-TEST_F(DeviceTest, FunctionLevelResetGoesBackToPowerUp) {
+TEST_F(VfioUserServerTest, FunctionLevelResetGoesBackToPowerUp) {
   VfioUserClient client = connect_and_greet();
   enable_dma(client);
   const auto msix = client.load<uint8_t>(vu::region_config, 0x34);
@@ -220,7 +291,7 @@ TEST_F(DeviceTest, FunctionLevelResetGoesBackToPowerUp) {
   EXPECT_EQ(client.load<uint32_t>(vu::region_config, 0x100), 0x00020001u) << "error reporting";
 }
 
-TEST_F(DeviceTest, OneClientAfterAnotherFindsAFreshDevice) {
+TEST_F(VfioUserServerTest, OneClientAfterAnotherFindsAFreshDevice) {
   SharedMemory guest(4096);
   {
     VfioUserClient client = connect_and_greet();
@@ -234,7 +305,7 @@ TEST_F(DeviceTest, OneClientAfterAnotherFindsAFreshDevice) {
   EXPECT_EQ(client.map(0, 4096, 0, guest.fd()), 0) << "the old mapping is gone";
 }
 
-TEST_F(DeviceTest, RoundsAreCountedAcrossResets) {
+TEST_F(VfioUserServerTest, RoundsAreCountedAcrossResets) {
   VfioUserClient client = connect_and_greet();
   client.store<uint64_t>(2, HWSWAP_SIM_CONTROL_GUEST_TIME_OFFSET, 0);
   client.store<uint64_t>(0, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_ENABLE);
@@ -248,7 +319,7 @@ TEST_F(DeviceTest, RoundsAreCountedAcrossResets) {
   EXPECT_NEAR(static_cast<double>(device.statistics()["rounds"]), static_cast<double>(before + 5), 1);
 }
 
-TEST_F(DeviceTest, CommandsCanBePipelinedAndUnanswered) {
+TEST_F(VfioUserServerTest, CommandsCanBePipelinedAndUnanswered) {
   VfioUserClient client = connect_and_greet();
   auto write = VfioUserClient::bytes(vu::RegionAccess{HWSWAP_REG_CMD_BASE, 0, 8});
   const auto data = VfioUserClient::bytes(uint64_t{42});
@@ -257,7 +328,7 @@ TEST_F(DeviceTest, CommandsCanBePipelinedAndUnanswered) {
   EXPECT_EQ(client.load<uint64_t>(0, HWSWAP_REG_CMD_BASE), 42u);
 }
 
-TEST_F(DeviceTest, BrokenMessagesAreRefused) {
+TEST_F(VfioUserServerTest, BrokenMessagesAreRefused) {
   VfioUserClient client = connect_and_greet();
   EXPECT_EQ(client.call(static_cast<vu::CommandId>(99), {}).error(), EOPNOTSUPP);
   EXPECT_EQ(client.call(vu::CommandId::dma_map, {1, 2, 3}).error(), EINVAL);
@@ -268,6 +339,103 @@ TEST_F(DeviceTest, BrokenMessagesAreRefused) {
   ASSERT_EQ(send(client.fd(), &header, sizeof(header), MSG_NOSIGNAL), 16);
   char byte;
   EXPECT_EQ(recv(client.fd(), &byte, 1, 0), 0) << "a message shorter than its header ends the session";
+}
+
+class LyingVersionTest : public VfioUserServerTest {
+protected:
+  LyingVersionTest() : VfioUserServerTest(InjectedFault::version) {}
+};
+
+TEST_F(LyingVersionTest, TheMajorVersionIsAnother) {
+  VfioUserClient client = connect_and_greet();
+  EXPECT_EQ(client.load<uint64_t>(0, HWSWAP_REG_VERSION), 2u << HWSWAP_VERSION_MAJOR_SHIFT);
+  EXPECT_EQ(client.load<uint64_t>(0, HWSWAP_REG_ID), HWSWAP_ID_MAGIC_RESET);
+}
+
+class LyingOnesTest : public VfioUserServerTest {
+protected:
+  LyingOnesTest() : VfioUserServerTest(InjectedFault::ones) {}
+};
+
+TEST_F(LyingOnesTest, RegistersAreAllOnes) {
+  VfioUserClient client = connect_and_greet();
+  EXPECT_EQ(client.load<uint64_t>(0, HWSWAP_REG_ID), ~uint64_t{0});
+  client.store<uint64_t>(0, HWSWAP_REG_CMD_BASE, 77);
+  EXPECT_EQ(engine.registers[HWSWAP_REG_CMD_BASE], 0u);
+  EXPECT_EQ(client.load<uint16_t>(vu::region_config, 0), HWSWAP_PCI_ID_VENDOR);
+}
+
+class LyingGarbageTest : public VfioUserServerTest {
+protected:
+  LyingGarbageTest() : VfioUserServerTest(InjectedFault::garbage) {}
+};
+
+TEST_F(LyingGarbageTest, OnlyRingsOfGrantsAreSpoiled) {
+  VfioUserClient client = connect_and_greet();
+  enable_dma(client);
+  SharedMemory guest(0x4000);
+  EXPECT_EQ(client.map(0, 0x4000, 0, guest.fd()), 0);
+  // 2 CPUs, 10 orders, 4 entries of 16 bytes: 1,280 bytes of rings.
+  client.store<uint64_t>(0, HWSWAP_REG_GRANT_RING_BASE, 0x1000);
+  guest.word(0) = 0x1234;
+  unsigned spoiled = 0;
+  for (uint64_t i = 0; i < 160; ++i) {
+    EXPECT_TRUE(copy(client, 0, 0x2000 + 8 * i));
+    EXPECT_EQ(guest.word(0x2000 + 8 * i), 0x1234u);
+    EXPECT_TRUE(copy(client, 0, 0x1000 + 8 * i));
+    spoiled += guest.word(0x1000 + 8 * i) != 0x1234;
+  }
+  EXPECT_GT(spoiled, 60u);
+  EXPECT_GT(injector.injected(), 60u);
+  for (uint64_t offset = 8; offset < 0x1000; offset += 8)
+    EXPECT_EQ(guest.word(offset), 0u) << "before the rings";
+  for (uint64_t offset = 0x1000 + 1280; offset < 0x2000; offset += 8)
+    EXPECT_EQ(guest.word(offset), 0u) << "behind the rings";
+}
+
+class LyingDeviceTest : public VfioUserServerTest {
+protected:
+  LyingDeviceTest() : VfioUserServerTest(InjectedFault::device) {}
+};
+
+TEST_F(LyingDeviceTest, AGrantNamesTheOtherDeviceWithItsEpoch) {
+  VfioUserClient client = connect_and_greet();
+  enable_dma(client);
+  SharedMemory guest(0x4000);
+  EXPECT_EQ(client.map(0, 0x4000, 0, guest.fd()), 0);
+  client.store<uint64_t>(0, HWSWAP_REG_GRANT_RING_BASE, 0x1000);
+  const auto device = [](uint64_t type, uint64_t epoch) {
+    return type << HWSWAP_GRANT_DEVICE_TYPE_SHIFT | epoch << HWSWAP_GRANT_DEVICE_EPOCH_SHIFT;
+  };
+  const auto place = [](uint64_t type, uint64_t epoch) {
+    return HWSWAP_GRANT_PLACE_PHASE | HWSWAP_GRANT_PLACE_VALID | 9ull << HWSWAP_GRANT_PLACE_ORDER_SHIFT |
+           type << HWSWAP_GRANT_PLACE_TYPE_SHIFT | epoch << HWSWAP_GRANT_PLACE_EPOCH_SHIFT | 0x200;
+  };
+  client.store<uint64_t>(0, HWSWAP_REG_GRANT_DEVICE, device(0, 5));
+  client.store<uint64_t>(0, HWSWAP_REG_GRANT_DEVICE, device(1, 7));
+  guest.word(0) = place(0, 5);
+  EXPECT_TRUE(copy(client, 0, 0x1018));
+  EXPECT_EQ(guest.word(0x1018), place(1, 7));
+  guest.word(0) = place(1, 7);
+  EXPECT_TRUE(copy(client, 0, 0x1018));
+  EXPECT_EQ(guest.word(0x1018), place(0, 5));
+  EXPECT_EQ(injector.injected(), 2u);
+  // The mask is left as it is.
+  EXPECT_TRUE(copy(client, 0, 0x1010));
+  EXPECT_EQ(guest.word(0x1010), place(1, 7));
+}
+
+class AstrayTest : public VfioUserServerTest {
+protected:
+  AstrayTest() : VfioUserServerTest(InjectedFault::astray) {}
+};
+
+TEST_F(AstrayTest, MarksOfGroupsAreElsewhere) {
+  VfioUserClient client = connect_and_greet();
+  client.store<uint64_t>(0, HWSWAP_REG_GRANT_GROUP_BASE, 0x1000);
+  client.store<uint64_t>(0, HWSWAP_REG_GRANT_DIRTY_BASE, 0x2000);
+  EXPECT_EQ(engine.registers[HWSWAP_REG_GRANT_GROUP_BASE], 0x10001000u);
+  EXPECT_EQ(engine.registers[HWSWAP_REG_GRANT_DIRTY_BASE], 0x2000u);
 }
 
 TEST(ListenSocketTest, APathInUseIsRefusedAndADeadOneReplaced) {
@@ -293,13 +461,22 @@ TEST(ListenSocketTest, APathInUseIsRefusedAndADeadOneReplaced) {
   EXPECT_THROW(ListenSocket longer("/tmp/" + std::string(200, 'x')), UserError);
 }
 
-TEST_F(DeviceTest, AStopEndsTheWaitForClients) {
+TEST(DeviceServerTest, AStopEndsTheWaitForClients) {
+  GuestMemory memory;
+  PciConfig config;
+  FaultInjector injector(InjectedFault::none, 0, 1);
+  DmaPort port(memory, config, injector);
+  FakeEngine engine(port);
+  const StopSignal stop{FileDescriptor(eventfd(0, 0))};
+  Pacer pacer(engine, Pace::free, 1'000'000, 100, stop);
+  SimulatedDevice device(engine, config, memory, injector, pacer);
   const std::string stats = ::testing::TempDir() + "hwswap_stats.json";
-  DeviceServer counting(device, stop, stats);
-  ListenSocket socket(::testing::TempDir() + "hwswap_stop.sock");
-  thread = std::thread([&] { counting.run(socket); });
+  const std::string path = ::testing::TempDir() + "hwswap_stop.sock";
+  DeviceServer server(device, stop, stats);
+  ListenSocket socket(path);
+  std::thread thread([&] { server.run(socket); });
   eventfd_write(stop.fd(), 1);
-  join();
+  thread.join();
   std::ifstream in(stats);
   const auto json = nlohmann::json::parse(in);
   EXPECT_EQ(json["clients"], 0);
