@@ -68,6 +68,13 @@ def assert_ordered(driver: Driver) -> None:
     assert int(word) and not int(word) & RELAXED_ORDERING, f"Device Control is {int(word):#x}"
 
 
+def assert_came_back(driver: Driver, before: dict[str, int], times: int) -> None:
+    """Fail unless the engine was detached and attached so many times since `before`, no command waited in vain."""
+    seen = driver.since(before)
+    assert seen["detaches"] == seen["attaches"] == times, seen
+    assert seen["timeouts"] == 0, seen
+
+
 def test_relaxed_ordering_is_off(driver: Driver) -> None:
     assert_ordered(driver)
 
@@ -85,9 +92,7 @@ def test_reset_under_load(driver: Driver, method: str) -> None:
         driver.wait_attached()
     driver.wait_grants()
     load.stop()
-    seen = driver.since(before)
-    assert seen["detaches"] == seen["attaches"] == 3, seen
-    assert seen["timeouts"] == 0, seen
+    assert_came_back(driver, before, 3)
     assert len(driver.messages("PCI function is being reset")) == said + 3
     assert_ordered(driver)
     driver.assert_mirror()
@@ -104,9 +109,7 @@ def test_reported_error_under_load(driver: Driver, error: int) -> None:
     driver.wait_attached()
     driver.wait_grants()
     load.stop()
-    seen = driver.since(before)
-    assert seen["detaches"] == seen["attaches"] == 1, seen
-    assert seen["timeouts"] == 0, seen
+    assert_came_back(driver, before, 1)
     assert driver.messages("a PCI error was reported")
     assert guest.kernel_log().count("device recovery successful") == recovered + 1
     assert_ordered(driver)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is learnt from a running kernel: tracepoints, recordings, and comparisons of its answers with the model's."""
+"""Observe a running kernel: read its tracepoints, record traces, and compare its answers with the model's."""

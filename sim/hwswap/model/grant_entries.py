@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kernel and engine tell each other about grants: entries of rings, CPU lines, the table of devices.
+"""Formats of the grant interface between kernel and engine: ring entries, CPU lines, the device table.
 
 Source: docs/grants.md.
 """
@@ -99,7 +99,7 @@ def ring_place(cpu: int, order: int, index: int, log2: int = RING_LOG2) -> int:
 
 
 class Lines:
-    """What host and engine tell each other about grants in host memory: the CPU lines, the engine line, the rings."""
+    """Host memory that kernel and engine share for grants: the CPU lines, the engine line, the rings."""
 
     def __init__(self, cpus: int, log2: int = RING_LOG2) -> None:
         """Make all zero: no ring is wanted, none holds a grant."""

@@ -144,7 +144,7 @@ class State:
             self.join(device)
 
     def join(self, device: Device) -> None:
-        """Put a device behind its equals, full or not, unless it is on the list."""
+        """Insert a device after its equals, full or not, unless it is on the list."""
         if device not in self.available:
             bisect.insort(self.available, device, key=lambda other: -other.priority)
 

@@ -69,8 +69,8 @@ class CommandFetch extends Module {
   private val taken = io.dma.req.fire
   held := held + Mux(taken, count, 0.U) - io.out.fire
 
-  // What to fetch next, in three steps: the doorbell, what is after it, a batch of it. A batch ends where a multiple
-  // of Batch ends, so none runs past the ring's end.
+  // Three steps find the next fetch: read the doorbell, count the entries up to it, take a batch. A batch ends at a
+  // multiple of Batch, so none runs past the ring's end.
   private val batchLog2 = log2Ceil(Batch)
   val size = RegNext(1.U(16.W) << io.log2)
   val mask = (size - 1.U)(Settings.CmdLog2.end - 1, 0)

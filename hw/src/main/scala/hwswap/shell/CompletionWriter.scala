@@ -85,7 +85,7 @@ class CompletionWriter extends Module {
   io.dma.data.bits.word := Mux(second, infoWord, front.result)
   io.dma.data.bits.keep := true.B
   private val handed = io.dma.data.fire && second
-  // What a transfer that failed left out is forgotten: those after it go to their own places.
+  // Drop the entries that a failed transfer left out, so that the next ones go to their own places.
   private val dropped = state === State.drop && entriesLeft =/= 0.U
   queue.io.deq.ready := handed || dropped
   when(io.dma.data.fire)(second := !second)
