@@ -10,8 +10,8 @@ _TROUBLE = re.compile(
     # Lockdep, and what makes it stop looking
     r"|possible .* detected|inconsistent lock state|suspicious RCU usage|invalid wait context|DEBUG_LOCKS_WARN_ON"
     r"|trying to register non-static key|turning off the locking correctness validator"
-    # Sanitizers: their reports begin so; the line that says they are at work does not. kmemleak lists leaks in a file of
-    # its own, which tests/system/kernel_debug.py reads. KCSAN reports races of the whole kernel;
+    # Sanitizers: their reports begin so; the line that says they are at work does not. kmemleak lists leaks in a file
+    # of its own, which tests/system/kernel_debug.py reads. KCSAN reports races of the whole kernel;
     # tests/system/kernel_races.py judges those of the series and the driver.
     r"|KASAN: |UBSAN: |kmemleak: .*disabled"
     # Memory management: dumps of CONFIG_DEBUG_VM, pages and swap entries that are not as they should be
