@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 from cocotb_tools.runner import Verilator, get_results
 
@@ -147,19 +148,21 @@ def run(
     folder.mkdir(parents=True, exist_ok=True)
     asked = os.environ if engine == WHOLE else {}
     environment = {f"HWSWAP_{name}": asked.get(name, str(value)) for name, value in engine.sizes.items()}
+    environment |= {"HWSWAP_SEED": str(seed), "HWSWAP_PACE": pace, "COCOTB_LOG_LEVEL": "INFO"}
     if str(HERE) not in sys.path:
         sys.path.insert(0, str(HERE))
     try:
-        results = runner.test(
-            test_module=f"cases.{module}",
-            hdl_toplevel=engine.top,
-            test_dir=folder,
-            results_xml=str(folder / "results.xml"),
-            seed=seed,
-            waves=waves,
-            extra_env={"HWSWAP_SEED": str(seed), "HWSWAP_PACE": pace, "COCOTB_LOG_LEVEL": "INFO", **environment},
-            log_file=str(folder / "simulation.log"),
-        )
+        # The runner's extra_env gives way to what the caller's environment has, as HWSWAP_SEED.
+        with mock.patch.dict(os.environ, environment):
+            results = runner.test(
+                test_module=f"cases.{module}",
+                hdl_toplevel=engine.top,
+                test_dir=folder,
+                results_xml=str(folder / "results.xml"),
+                seed=seed,
+                waves=waves,
+                log_file=str(folder / "simulation.log"),
+            )
     except SystemExit:
         # The runner's way to say that a test failed: its words are in the log.
         raise AssertionError((folder / "simulation.log").read_text()[-6000:]) from None
