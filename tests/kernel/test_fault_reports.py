@@ -18,7 +18,7 @@ WRONG = "holds: a\nfails: b: 1, not 2\n"
 @pytest.mark.parametrize("report", fault_reports.every(), ids=lambda report: report.name)
 def test_each_report_is_whole(report: Report) -> None:
     assert report.seen and report.where and report.holds and report.checks > 0
-    assert (report.folder / "run.sh").read_text().startswith("#!/bin/sh\n")
+    assert (report.folder / "run.sh").is_file()
 
 
 def test_some_are_in_the_short_selection() -> None:

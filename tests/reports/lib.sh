@@ -1,7 +1,6 @@
-#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What the reports share. The guest's busybox sh reads it before run.sh. $MODE is unpatched, off, hint or scan. Each
-# check is one line, "holds: ..." or "fails: ...", in any case.
+# What the reports share. The guest's busybox sh reads it before run.sh. Each check is one line, "holds: ..." or
+# "fails: ...", in any case.
 
 DEBUG=/sys/kernel/debug/hwswap
 GROUP=/sys/fs/cgroup/report
@@ -118,18 +117,6 @@ nullb() {
 	done
 }
 
-# zram NUMBER SIZE: makes /dev/zramNUMBER, of a size such as 64M
-zram() {
-	local module
-	if [ ! -d /sys/module/zram ]; then
-		for module in zsmalloc lzo_compress lzo_decompress lzo lzo-rle; do
-			if [ -f /lib/modules/$module.ko ]; then insmod /lib/modules/$module.ko || return 1; fi
-		done
-		insmod /lib/modules/zram.ko "num_devices=${ZRAM_DEVICES:-1}" || return 1
-	fi
-	echo "$2" >"/sys/block/zram$1/disksize"
-}
-
 # swap_file DISK SIZE [BLOCK]: makes /tmp/diskDISK/swap, of a size such as 64m, on ext2 on /dev/ramDISK
 swap_file() {
 	mkdir -p "/tmp/disk$1" && mke2fs -b "${3:-4096}" "/dev/ram$1" >/dev/null 2>&1 &&
@@ -241,7 +228,6 @@ tell() {
 
 # --- The driver
 
-driver_stat() { awk -v name="$1" '$1 == name { print $2 }' $DEBUG/stats; }
 driver_attached() { grep -q ^attached $DEBUG/state; }
 
 # driver_on MODE: loads it; what has to have the engine waits for it

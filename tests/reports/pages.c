@@ -11,7 +11,6 @@
 //   slot PAGE                   says "TYPE OFFSET" of its place in swap, or "none"
 //   fork NUMBER                 makes so many children, which hold the same pages and wait
 //   children                    has each child check all pages and end; says how many found all of them right
-//   write FILE TEXT             writes to a file; says 0 or the error
 //   end                         ends
 
 #include "common.h"
@@ -57,21 +56,6 @@ static void check(size_t first, size_t number) {
     else
       wrong += pages_check(base + reading * PAGE_BYTES, PAGE_BYTES, SEED, rounds[reading]) != 0;
   }
-}
-
-static size_t swapped(size_t first, size_t number) {
-  uint64_t *entries = malloc(number * sizeof(*entries));
-  int fd = open_or_die("/proc/self/pagemap", O_RDONLY);
-  size_t found = 0;
-
-  if (!entries)
-    die("no memory");
-  read_pagemap(fd, entries, base + first * PAGE_BYTES, number);
-  for (size_t page = 0; page < number; page++)
-    found += !!(entries[page] & PAGEMAP_SWAPPED);
-  free(entries);
-  close(fd);
-  return found;
 }
 
 static void say_slot(size_t page, char *said) {
@@ -126,7 +110,7 @@ static bool of_pages(const char *verb, uint64_t round, size_t first, size_t numb
   } else if (!strcmp(verb, "out")) {
     if (madvise(at, number * PAGE_BYTES, MADV_PAGEOUT))
       die("cannot page out: %s", strerror(errno));
-    snprintf(said, LINE, "%zu", swapped(first, number));
+    snprintf(said, LINE, "%" PRIu64, pages_swapped(at, number));
   } else if (!strcmp(verb, "check")) {
     check(first, number);
     for (size_t page = first; page < first + number; page++)
@@ -145,8 +129,8 @@ static bool of_pages(const char *verb, uint64_t round, size_t first, size_t numb
 
 /* Carries out a line; returns false at the end. */
 static bool carry_out(char *line, char *said) {
-  char verb[16] = "", file[LINE], text[LINE];
-  size_t first = 0, number = count, given;
+  char verb[16] = "";
+  size_t first = 0, number = count;
   uint64_t round = 0;
 
   sscanf(line, "%15s", verb);
@@ -157,13 +141,10 @@ static bool carry_out(char *line, char *said) {
     sscanf(line, "%*s %" SCNu64 " %zu %zu", &round, &first, &number);
   else
     sscanf(line, "%*s %zu %zu", &first, &number);
-  given = first;
-  if (!strcmp(verb, "write") && sscanf(line, "%*s %255s %255[^\n]", file, text) == 2) {
-    snprintf(said, LINE, "%d", write_text(file, text));
-  } else if (!strcmp(verb, "slot") && given < count) {
-    say_slot(given, said);
-  } else if (!strcmp(verb, "fork") && given <= CHILDREN - nr_children) {
-    for (size_t i = 0; i < given; i++)
+  if (!strcmp(verb, "slot") && first < count) {
+    say_slot(first, said);
+  } else if (!strcmp(verb, "fork") && first <= CHILDREN - nr_children) {
+    for (size_t i = 0; i < first; i++)
       make_child();
   } else if (!strcmp(verb, "children")) {
     snprintf(said, LINE, "%zu", end_children());
@@ -183,10 +164,8 @@ int main(int argc, char **argv) {
   count = parse_number(argv[2], "COUNT", 1, 1 << 20);
   snprintf(ask, sizeof(ask), "/tmp/%s.ask", argv[1]);
   snprintf(answer, sizeof(answer), "/tmp/%s.said", argv[1]);
-  rounds = calloc(count, sizeof(*rounds));
+  rounds = allocate(count, sizeof(*rounds));
   base = map_pages(count * PAGE_BYTES, PAGE_BYTES, PROT_READ | PROT_WRITE);
-  if (!rounds)
-    die("no memory");
   signal(SIGBUS, on_sigbus);
   sigemptyset(&go);
   sigaddset(&go, SIGUSR1);

@@ -35,6 +35,15 @@ void die(const char *format, ...)
 	exit(2);
 }
 
+void *allocate(size_t count, size_t size)
+{
+	void *memory = calloc(count, size);
+
+	if (!memory)
+		die("no memory for %zu times %zu bytes", count, size);
+	return memory;
+}
+
 uint64_t parse_size(const char *text, const char *what)
 {
 	char *end;
@@ -230,6 +239,34 @@ void read_words(int fd, uint64_t *to, uint64_t first, size_t count, const char *
 void read_pagemap(int fd, uint64_t *to, const void *at, size_t pages)
 {
 	read_words(fd, to, (uintptr_t)at / PAGE_BYTES, pages, "pagemap");
+}
+
+uint64_t pages_swapped(const void *at, size_t pages)
+{
+	int pagemap = open_or_die("/proc/self/pagemap", O_RDONLY);
+	uint64_t *entries = allocate(pages, sizeof(*entries)), swapped = 0;
+
+	read_pagemap(pagemap, entries, at, pages);
+	for (size_t i = 0; i < pages; i++)
+		swapped += !!(entries[i] & PAGEMAP_SWAPPED);
+	free(entries);
+	close(pagemap);
+	return swapped;
+}
+
+uint64_t meminfo(const char *name)
+{
+	FILE *file = fopen("/proc/meminfo", "re");
+	size_t length = strlen(name);
+	char line[128];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (strncmp(line, name, length) || line[length] != ':')
+			continue;
+		fclose(file);
+		return strtoull(line + length + 1, NULL, 10);
+	}
+	die("/proc/meminfo has no %s", name);
 }
 
 int write_text(const char *path, const char *text)

@@ -9,14 +9,9 @@
 
 #include "common.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 static uint64_t verified, mismatches;
 
@@ -30,37 +25,6 @@ static void verify(char *from, uint64_t size)
 {
 	mismatches += pages_check(from, size, 1, 0);
 	verified += size;
-}
-
-static uint64_t not_swapped(int pagemap, char *base, uint64_t pages)
-{
-	uint64_t *entries = malloc(pages * sizeof(*entries)), left = 0;
-
-	if (!entries)
-		die("no memory for %" PRIu64 " entries of the page map", pages);
-	read_pagemap(pagemap, entries, base, pages);
-	for (uint64_t i = 0; i < pages; i++)
-		left += !(entries[i] & PAGEMAP_SWAPPED);
-	free(entries);
-	return left;
-}
-
-static uint64_t meminfo(const char *name)
-{
-	FILE *file = fopen("/proc/meminfo", "re");
-	char line[128];
-	uint64_t value;
-
-	if (!file)
-		die("cannot open /proc/meminfo");
-	while (fgets(line, sizeof(line), file)) {
-		if (strncmp(line, name, strlen(name)) || line[strlen(name)] != ':')
-			continue;
-		value = strtoull(line + strlen(name) + 1, NULL, 10);
-		fclose(file);
-		return value;
-	}
-	die("/proc/meminfo has no %s", name);
 }
 
 static void report(uint64_t left)
@@ -80,7 +44,6 @@ int main(int argc, char **argv)
 	    {"times", NUMBER, &times, 0, 1000},
 	    {0},
 	};
-	int pagemap = open_or_die("/proc/self/pagemap", O_RDONLY);
 	char *base, *pieces[1000];
 
 	if (parse_settings(argc, argv, settings, help) != argc)
@@ -96,7 +59,7 @@ int main(int argc, char **argv)
 	report(0);
 	for (uint64_t i = 0; i < times; i++) {
 		pieces[i] = map_paged_out(more, 1);
-		report(not_swapped(pagemap, pieces[i], more / PAGE_BYTES));
+		report(more / PAGE_BYTES - pages_swapped(pieces[i], more / PAGE_BYTES));
 	}
 	for (uint64_t at = every; at < first; at += 2 * every)
 		verify(base + at, every);

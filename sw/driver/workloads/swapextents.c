@@ -43,9 +43,7 @@ static uint32_t *blocks_of(const char *path, uint64_t *pages)
 	if (size != (int)PAGE_BYTES)
 		die("%s: its file system has blocks of %d bytes: make one with blocks of %lu", path, size, PAGE_BYTES);
 	*pages = status.st_size / PAGE_BYTES;
-	blocks = malloc(*pages * sizeof(*blocks));
-	if (!blocks)
-		die("no memory for the numbers of %" PRIu64 " blocks", *pages);
+	blocks = allocate(*pages, sizeof(*blocks));
 	for (uint64_t page = 0; page < *pages; page++) {
 		int block = page;
 
@@ -136,9 +134,7 @@ int main(int argc, char **argv)
 	blocks = blocks_of(argv[file], &limit);
 	pagemap = open_or_die("/proc/self/pagemap", O_RDONLY);
 	pages = folios * PAGES;
-	entries = malloc(pages * sizeof(*entries));
-	if (!entries)
-		die("no memory for the places of %" PRIu64 " pages", pages);
+	entries = allocate(pages, sizeof(*entries));
 	base = map_pages(pages * PAGE_BYTES, HUGE_BYTES, PROT_READ | PROT_WRITE);
 
 	may_be_large(false);

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 static const char *const help =
     "usage: swapfrag [options]\n"
@@ -51,9 +50,7 @@ int main(int argc, char **argv)
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 
 	pages = size / PAGE_BYTES;
-	kept = malloc(pages * sizeof(*kept));
-	if (!kept)
-		die("no memory for the bookkeeping of %" PRIu64 " pages", pages);
+	kept = allocate(pages, sizeof(*kept));
 	base = map_paged_out(size, seed);
 
 	/* Exactly percent of the pages: each with the probability that is still needed. */

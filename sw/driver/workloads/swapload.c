@@ -191,12 +191,10 @@ static void work(const struct options *o, unsigned int process, struct result *r
 	uint64_t seed = mix64(o->seed * PROCESSES_MAX + process);
 	uint64_t random = seed;
 	struct region r = map_region(o);
-	uint32_t *order = malloc(r.granules * sizeof(*order));
-	uint32_t *written = calloc(r.granules, sizeof(*written)); /* round that wrote the granule; 0: none */
+	uint32_t *order = allocate(r.granules, sizeof(*order));
+	uint32_t *written = allocate(r.granules, sizeof(*written)); /* round that wrote the granule; 0: none */
 	uint64_t begin;
 
-	if (!order || !written)
-		die("no memory for the bookkeeping of %" PRIu64 " granules", r.granules);
 	begin = cpu_ns();
 	for (uint64_t round = 1; !stop && (!o->rounds || round <= o->rounds); round++) {
 		make_order(order, r.granules, o, &random);

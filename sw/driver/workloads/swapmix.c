@@ -155,11 +155,9 @@ int main(int argc, char **argv)
 	if (write_text("/proc/sys/vm/max_map_count", "1000000"))
 		die("vm.max_map_count cannot be raised, and each granule is a mapping");
 	base = map_pages(places * place_bytes, place_bytes, PROT_NONE);
-	granules = calloc(places, sizeof(*granules));
-	there = calloc(places, sizeof(*there));
-	empty = calloc(places, sizeof(*empty));
-	if (!granules || !there || !empty)
-		die("no memory for the bookkeeping of %" PRIu64 " granules", places);
+	granules = allocate(places, sizeof(*granules));
+	there = allocate(places, sizeof(*there));
+	empty = allocate(places, sizeof(*empty));
 
 	while (left) {
 		unsigned int size = any_size(&random);

@@ -52,9 +52,7 @@ void prepare(const struct record *record)
 	made->used = 0;
 	made->nr_clusters = (made->pages + SLOTS - 1) / SLOTS;
 	free(made->clusters);
-	made->clusters = calloc(made->nr_clusters, sizeof(*made->clusters));
-	if (!made->clusters)
-		die("no memory for the clusters of device %u", record->type);
+	made->clusters = allocate(made->nr_clusters, sizeof(*made->clusters));
 	made->clusters[0].taken = 1; /* the header */
 	made->clusters[made->nr_clusters - 1].taken += made->nr_clusters * SLOTS - made->pages;
 }

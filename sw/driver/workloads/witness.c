@@ -49,9 +49,7 @@ static void arena_make(unsigned order, size_t entries)
 
 	arena->entries = entries;
 	arena->stride = order ? 2 * PAGE_BYTES << order : PAGE_BYTES;
-	arena->left = calloc(entries, sizeof(*arena->left));
-	if (!arena->left)
-		die("no memory for %zu folios of order %u", entries, order);
+	arena->left = allocate(entries, sizeof(*arena->left));
 	size = entries * arena->stride;
 	arena->base = map_pages(size, HUGE_BYTES, PROT_NONE);
 	if (order)

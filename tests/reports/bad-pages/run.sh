@@ -1,4 +1,3 @@
-#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 
 # The first slot, both sides of two borders of clusters, all of the fifth cluster, the last slot.

@@ -1,4 +1,3 @@
-#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 
 # The count in a table's word ends at 14; what is above is kept elsewhere.

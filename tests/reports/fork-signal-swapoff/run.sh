@@ -1,4 +1,3 @@
-#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 
 on /dev/ram0 && swapctl make /dev/ram1 || exit 1

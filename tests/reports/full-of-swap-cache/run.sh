@@ -1,4 +1,3 @@
-#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 
 written() { [ "$(meminfo Writeback)" = 0 ]; }

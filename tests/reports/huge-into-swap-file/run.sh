@@ -1,4 +1,3 @@
-#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 
 outs() { echo $(($(vmstat thp_swpout) + $(folios 64 swpout))); }

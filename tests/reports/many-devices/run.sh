@@ -1,4 +1,3 @@
-#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 
 # MAX_SWAPFILES of the guest's kernel: 32, less what entries for migration and markers take.

@@ -1,4 +1,3 @@
-#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 
 # sums: folios of all sizes that went out whole, and those that were split

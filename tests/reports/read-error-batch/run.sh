@@ -1,4 +1,3 @@
-#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 
 nullb 0 64 && on /dev/nullb0 && group max && holder victim 1024 in_group || exit 1

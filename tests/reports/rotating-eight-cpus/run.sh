@@ -1,4 +1,3 @@
-#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 
 nullb 0 64 rotational=1 irqmode=2 completion_nsec=20000 && on /dev/nullb0 || exit 1

@@ -1,4 +1,3 @@
-#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 
 # cut BYTES: whether a file of 256 kB in swap is cut to so many within 10 seconds

@@ -1,4 +1,3 @@
-#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 
 echo always >"$HUGEPAGES"/hugepages-64kB/shmem_enabled || exit 1

@@ -1,4 +1,3 @@
-#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 
 # all_out NAME PAGES: whether so many are in swap. Once all slots are in use no allocation looks at the device, and a

@@ -1,4 +1,3 @@
-#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 
 value() { sed -n 's/.*"'"$1"'": \([0-9]*\).*/\1/p' /tmp/found; }

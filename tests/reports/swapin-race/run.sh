@@ -1,4 +1,3 @@
-#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 
 on /dev/ram0 -p 5 && on /dev/ram1 -p 5 || exit 1

@@ -31,31 +31,7 @@ static struct {
   atomic_bool begin, stop;
 } *shared;
 
-static uint64_t meminfo(const char *name) {
-  char line[128];
-  uint64_t kb = 0;
-  FILE *file = fopen("/proc/meminfo", "r");
-
-  while (file && fgets(line, sizeof(line), file)) {
-    if (!strncmp(line, name, strlen(name)))
-      sscanf(line, "%*s %" SCNu64, &kb);
-  }
-  if (file)
-    fclose(file);
-  return kb;
-}
-
 static char *map(size_t pages) { return map_pages(pages * PAGE_BYTES, PAGE_BYTES, PROT_READ | PROT_WRITE); }
-
-static size_t resident(int fd, char *at, size_t pages) {
-  static uint64_t entries[PAGES];
-  size_t found = 0;
-
-  read_pagemap(fd, entries, at, pages);
-  for (size_t page = 0; page < pages; page++)
-    found += !(entries[page] & PAGEMAP_SWAPPED);
-  return found;
-}
 
 /* Gives back page after page, as long as it is told to: a fault would need memory, and end a process for want of it. */
 static int beside(char *at) {
@@ -72,7 +48,7 @@ static int beside(char *at) {
 int main(void) {
   char *mine, *other, *hog, before[32], tight[32];
   uint64_t kb, room, mismatches;
-  int pagemap = open_or_die("/proc/self/pagemap", O_RDONLY), fd = open_or_die(RESERVE, O_RDWR);
+  int fd = open_or_die(RESERVE, O_RDWR);
   pid_t pid;
 
   shared = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -88,18 +64,17 @@ int main(void) {
   munmap(other, BESIDE * PAGE_BYTES);
   mine = map(PAGES);
   pages_fill(mine, PAGES * PAGE_BYTES, SEED, 1);
-  resident(pagemap, mine, PAGES); /* has its own memory from here on */
-  kb = meminfo("MemFree:");
+  kb = meminfo("MemFree");
   if (kb > FREE_KB) {
     hog = map((kb - FREE_KB) / 4);
     if (mlock(hog, (kb - FREE_KB) * 1024))
       die("mlock: %s", strerror(errno));
   }
   atomic_store(&shared->begin, true);
-  room = meminfo("SwapFree:") / 4;
+  room = meminfo("SwapFree") / 4;
   /* For moments only: the kernel ends processes when page-outs make no progress, however much swap is free. */
   for (size_t page = 0; page < PAGES; page += PULSE) {
-    snprintf(tight, sizeof(tight), "%" PRIu64, meminfo("MemFree:") * 5 / 2);
+    snprintf(tight, sizeof(tight), "%" PRIu64, meminfo("MemFree") * 5 / 2);
     if (pwrite(fd, tight, strlen(tight), 0) < 0)
       die("%s: %s", RESERVE, strerror(errno));
     madvise(mine + page * PAGE_BYTES, PULSE * PAGE_BYTES, MADV_PAGEOUT);
@@ -112,10 +87,9 @@ int main(void) {
 
   for (int time = 0; time < 3; time++)
     madvise(mine, PAGES * PAGE_BYTES, MADV_PAGEOUT);
-  kb = resident(pagemap, mine, PAGES);
   mismatches = pages_check(mine, PAGES * PAGE_BYTES, SEED, 1);
   printf("{\"tool\":\"tables\",\"room\":%" PRIu64 ",\"beside\":%lu,\"stayed_after\":%" PRIu64
          ",\"verified_bytes\":%lu,\"mismatches\":%" PRIu64 "}\n",
-         room, atomic_load(&shared->touched), kb, PAGES * PAGE_BYTES, mismatches);
+         room, atomic_load(&shared->touched), PAGES - pages_swapped(mine, PAGES), PAGES * PAGE_BYTES, mismatches);
   return mismatches != 0;
 }

@@ -1,4 +1,3 @@
-#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 
 BAD=/sys/kernel/config/nullb/nullb0/badblocks

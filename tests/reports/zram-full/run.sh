@@ -1,7 +1,7 @@
-#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 
-zram 0 64M && on /dev/zram0 || exit 1
+for module in zsmalloc zram; do insmod /lib/modules/$module.ko || exit 1; done
+echo 64M >/sys/block/zram0/disksize && on /dev/zram0 || exit 1
 group 20m || exit 1
 in_group swapmix --fill 60m --churn 60m >/tmp/mix.out 2>&1 &
 process=$!
