@@ -1,23 +1,24 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# kernel.sh SOURCE OUT: builds Linux 7.3 with the patch series. SOURCE is a source tree (only read) or a tarball.
+# kernel.sh SOURCE OUT: builds Linux 7.3 with the patch series, or another one as it is. SOURCE is only read.
 #
 # Leaves in OUT
 #   bzImage      the kernel; Image for riscv
-#   config       its configuration
+#   config       its configuration; with no patches that is all
 #   modules/     its own modules
 #   tree/        what external modules are built against: make -C OUT/tree M=... modules
 #   sysroot/     riscv only: the kernel's own small C library (nolibc) and its headers, for programs without another one
 # Nothing in OUT remembers where it was made: the folder can be moved.
 #
 # Environment: ARCH (x86, the guest of the full-system simulation, which is the default; or riscv, the LiteX SoC), JOBS
-# (default: all processors), KERNEL_PATCHES, KERNEL_CONFIG (fragments over tinyconfig, several separated by blanks) and
-# KERNEL_WORK (an empty folder for the build, 3 GB; default: OUT/work, removed at the end).
+# (default: all processors), KERNEL_PATCHES (a folder; empty: none), KERNEL_CONFIG (fragments over tinyconfig, several
+# separated by blanks; of an option that is there twice the last value counts) and KERNEL_WORK (a folder for the build,
+# 3 GB; default: OUT/work; removed at the end).
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 jobs=${JOBS:-$(nproc)}
-patches=${KERNEL_PATCHES:-$root/sw/driver/patches}
+patches=${KERNEL_PATCHES-$root/sw/driver/patches}
 
 say() { printf 'kernel: %s\n' "$*"; }
 die() {
@@ -46,7 +47,7 @@ work=${KERNEL_WORK:-$out/work}
 for tool in gcc "${cross}gcc" make flex bison bc perl patch; do
 	command -v "$tool" >/dev/null || die "'$tool' is missing: install it (make setup does)."
 done
-compgen -G "$patches/*.patch" >/dev/null || die "there is no patch in $patches."
+[ -z "$patches" ] || compgen -G "$patches/*.patch" >/dev/null || die "there is no patch in $patches."
 for fragment in $fragments; do
 	[ -f "$fragment" ] || die "the configuration fragment $fragment does not exist."
 done
@@ -55,27 +56,19 @@ rm -rf "$work" "$out/tree" "$out/modules" "$out/sysroot"
 mkdir -p "$work/source" "$work/build" "$out/modules"
 
 say "copying the source"
-if [ -d "$source" ]; then
-	[ -f "$source/mm/swapfile.c" ] || die "$source is not a Linux source tree."
-	# Hard links where they can be had: patch puts a new file in the place of the old one, and the build is elsewhere
-	# (O=). A real copy takes minutes to make, and to remove on a disk with discards.
-	if [ -e "$source/.git" ] || ! cp -al "$source/." "$work/source" 2>/dev/null; then
-		rm -rf "$work/source"
-		mkdir "$work/source"
-		tar -C "$source" --exclude=./.git --exclude=./.pc -cf - . | tar -C "$work/source" -xf -
-	fi
-elif [ -f "$source" ]; then
-	tar -C "$work/source" --strip-components=1 -xf "$source"
-else
-	die "$1 does not exist: give a source tree or a tarball of Linux 7.3."
+[ -f "$source/mm/swapfile.c" ] || die "$1 is not a Linux source tree."
+# Hard links where they can be had: patch puts a new file in the place of the old one, and the build is elsewhere (O=).
+# A real copy takes minutes to make, and to remove on a disk with discards.
+if [ -e "$source/.git" ] || ! cp -al "$source/." "$work/source" 2>/dev/null; then
+	rm -rf "$work/source"
+	mkdir "$work/source"
+	tar -C "$source" --exclude=./.git --exclude=./.pc -cf - . | tar -C "$work/source" -xf -
 fi
 version=$(make -s -C "$work/source" kernelversion)
-case $version in
-7.3.*) ;;
-*) die "the source is Linux $version; the patches are for 7.3: give a source tree of 7.3.4." ;;
-esac
+[ -z "$patches" ] || [[ $version = 7.3.* ]] ||
+	die "the source is Linux $version; the patches are for 7.3: give a source tree of 7.3.4."
 
-for patch in "$patches"/*.patch; do
+for patch in ${patches:+"$patches"/*.patch}; do
 	say "patch ${patch##*/}"
 	patch --quiet --strip=1 --fuzz=0 --directory="$work/source" <"$patch" ||
 		die "${patch##*/} does not apply to Linux $version: use 7.3.4."
@@ -93,16 +86,26 @@ kernel_make() {
 say "configuring Linux $version"
 kernel_make -s tinyconfig
 # shellcheck disable=SC2086 # fragments is a list
-(cd "$work/source" && scripts/kconfig/merge_config.sh -m -O "$work/build" "$work/build/.config" $fragments) \
+awk -F= '/^CONFIG_/ { value[$1] = $0 } END { for (name in value) print value[name] }' $fragments | sort |
+	while read -r line; do
+		name=${line%%=*}
+		# Another Linux does not have all options.
+		if [ -n "$patches" ] || grep -rqxE --include='Kconfig*' "[[:space:]]*(menu)?config ${name#CONFIG_}[[:space:]]*" \
+			"$work/source"; then
+			printf '%s\n' "$line"
+		else
+			say "without $name, which Linux $version does not have" >&2
+		fi
+	done >"$work/fragment"
+(cd "$work/source" && scripts/kconfig/merge_config.sh -m -O "$work/build" "$work/build/.config" "$work/fragment") \
 	>"$work/merge.log" || die "the configuration fragments cannot be merged: see $work/merge.log."
 kernel_make -s olddefconfig
-# shellcheck disable=SC2086
 while read -r line; do
 	case $line in
-	CONFIG_*=n) ! grep -q "^${line%=n}=" "$work/build/.config" || die "the configuration did not take $line." ;;
-	CONFIG_*) grep -qxF "$line" "$work/build/.config" || die "the configuration did not take $line." ;;
+	*=n) ! grep -q "^${line%=n}=" "$work/build/.config" || die "the configuration did not take $line." ;;
+	*) grep -qxF "$line" "$work/build/.config" || die "the configuration did not take $line." ;;
 	esac
-done < <(cat $fragments)
+done <"$work/fragment"
 
 say "building Linux $version for $ARCH with $jobs jobs ($estimate, less with a warm ccache)"
 started=$SECONDS
@@ -122,6 +125,13 @@ if ! wait "$build"; then
 	die "the build of Linux $version failed; the whole log: $log"
 fi
 trap - EXIT
+cp "$work/build/arch/$ARCH/boot/$image" "$out/$image"
+cp "$work/build/.config" "$out/config"
+if [ -z "$patches" ]; then
+	rm -rf "$work"
+	say "Linux $version is in $out ($((SECONDS - started)) s)"
+	exit
+fi
 
 say "checking our files at warning level 1"
 # Those that the patches given have: not all, if these are not the whole series.
@@ -134,8 +144,6 @@ kernel_make -s W=1 "${checked[@]}" >"$work/warnings.log" 2>&1 ||
 ! grep -E 'warning: ' "$work/warnings.log" >&2 || die "the patched files have compiler warnings (above)."
 
 say "collecting"
-cp "$work/build/arch/$ARCH/boot/$image" "$out/$image"
-cp "$work/build/.config" "$out/config"
 find "$work/build" -name '*.ko' -exec cp {} "$out/modules/" \;
 # Where CC and HOSTCC differ it makes the programs of the build for the other architecture, to build modules there; ours
 # are built here.
@@ -151,7 +159,5 @@ if [ "$ARCH" = riscv ]; then
 		die "the headers for programs could not be collected: see $work/headers.log."
 	(cd "$work/build/usr/include" && find . -name '*.h' -exec cp --parents -t "$out/sysroot/include" {} +)
 fi
-# For the driver's own check of style.
-cp "$work/source/scripts/checkpatch.pl" "$work/source/scripts/spelling.txt" "$out/tree/scripts/"
 rm -rf "$work"
 say "Linux $version is in $out ($((SECONDS - started)) s)"

@@ -96,9 +96,7 @@ make_kernel() {
 # make_kernel_checking NAME DIRECTORY SOURCE: the same with one fragment more. The kernels of `make test-debug` check
 # themselves; that of `make bench-locks` counts what locks are taken.
 make_kernel_checking() {
-	# Of what both say, the second.
-	grep -vFf <(sed -n 's/^\(CONFIG_.*=\).*/\1/p' "sw/driver/$1.config") sw/driver/kernel.config >"$2/fragment"
-	KERNEL_CONFIG="$2/fragment $HWSWAP_ROOT/sw/driver/$1.config" make_kernel "$2" x86 "$3"
+	KERNEL_CONFIG="sw/driver/kernel.config sw/driver/$1.config" make_kernel "$2" x86 "$3"
 }
 
 # The kernel to compare with: of the series only the bench, two patches, which touch nothing else; the same
@@ -110,7 +108,7 @@ make_kernel_unpatched() {
 	mkdir "$1/patches"
 	cp "${bench_patches[@]}" "$1/patches"
 	grep -Ev '^CONFIG_SWAP_(OFFLOAD|GRANTS)=' sw/driver/kernel.config >"$1/fragment"
-	KERNEL_PATCHES=$1/patches KERNEL_CONFIG="$1/fragment ${3:+$HWSWAP_ROOT/$3}" make_kernel "$1" x86 "$2"
+	KERNEL_PATCHES=$1/patches KERNEL_CONFIG="$1/fragment ${3:-}" make_kernel "$1" x86 "$2"
 }
 
 # The kernel before swap tables, to compare with: nothing of the series, and a configuration that also has nodes, with
@@ -118,24 +116,15 @@ make_kernel_unpatched() {
 stock_fragments=(sw/driver/kernel.config sw/driver/kernel-6.12.config)
 
 # make_kernel_stock DIRECTORY SOURCE
-make_kernel_stock() {
-	local work=kernel-work-stock
-	(
-		flock 8
-		JOBS=$jobs KERNEL_WORK=$HWSWAP_CACHE/$work sim/setup/kernel-stock.sh "$2" "$1" "${stock_fragments[@]}" 8>&-
-	) 8>"$HWSWAP_CACHE/locks/$work"
-}
+make_kernel_stock() { KERNEL_PATCHES='' KERNEL_CONFIG=${stock_fragments[*]} make_kernel "$1" x86 "$2"; }
 
 # The patched kernel that writes and searches swap tables by ranges; modules of the other one fit it.
 tuned_option=CONFIG_SWAP_TABLE_RANGES=y
 
 # make_kernel_tuned DIRECTORY SOURCE
 make_kernel_tuned() {
-	{
-		cat sw/driver/kernel.config
-		printf '%s\n' "$tuned_option"
-	} >"$1/fragment"
-	KERNEL_CONFIG=$1/fragment make_kernel "$1" x86 "$2"
+	printf '%s\n' "$tuned_option" >"$1/fragment"
+	KERNEL_CONFIG="sw/driver/kernel.config $1/fragment" make_kernel "$1" x86 "$2"
 }
 
 # The kernel of the simulated SoC with four harts: with a patch more, which lets the bench run on several CPUs.
@@ -148,8 +137,7 @@ make_kernel_riscv_smp() {
 	cp sw/driver/patches/*.patch "$1/patches"
 	local patch
 	for patch in "$smp_patches"/*.patch; do cp "$patch" "$1/patches/smp-${patch##*/}"; done
-	grep -v '^CONFIG_SMP=' litex/linux/kernel.config >"$1/fragment"
-	KERNEL_PATCHES=$1/patches KERNEL_CONFIG="$1/fragment $HWSWAP_ROOT/$smp_fragment" make_kernel "$1" riscv "$2"
+	KERNEL_PATCHES=$1/patches KERNEL_CONFIG="litex/linux/kernel.config $smp_fragment" make_kernel "$1" riscv "$2"
 }
 
 # make_modules DIRECTORY KERNEL [VARIABLE=VALUE...]
