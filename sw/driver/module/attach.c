@@ -29,12 +29,6 @@
 #define HWSWAP_BACKOFF_MAX	(60 * HZ)
 #define HWSWAP_PROVEN		(30 * HZ)
 
-const char *const hwswap_mode_names[HWSWAP_MODES] = {
-	[HWSWAP_OFF] = "off",
-	[HWSWAP_HINT] = "hint",
-	[HWSWAP_SCAN] = "scan",
-};
-
 /* Under hwswap_mutex, like all below. */
 struct hwswap *hwswap_engine;		/* the engine found, attached or not */
 bool hwswap_is_attached;

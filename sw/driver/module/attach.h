@@ -5,7 +5,6 @@
 #include "hwswap.h"
 #include "lock.h"
 
-extern const char *const hwswap_mode_names[HWSWAP_MODES];
 extern struct hwswap *hwswap_engine;
 extern bool hwswap_is_attached;
 extern unsigned int hwswap_held;

@@ -64,10 +64,8 @@ int hwswap_core_add(struct device *dev, void __iomem *regs, int irq,
 		hw->build_wanted = *build;
 		hw->build_known = true;
 		ret = hwswap_check_build(hw);
-		if (ret) {
-			kfree(hw);
-			return ret;
-		}
+		if (ret)
+			goto free;
 	}
 	if (irq > 0) {
 		ret = request_irq(irq, hwswap_interrupt, 0, "hwswap", hw);
@@ -91,11 +89,12 @@ int hwswap_core_add(struct device *dev, void __iomem *regs, int irq,
 		ret = 0;
 	}
 	mutex_unlock(&hwswap_mutex);
-	if (ret) {
-		if (hw->irq)
-			free_irq(hw->irq, hw);
-		kfree(hw);
-	}
+	if (!ret)
+		return 0;
+	if (hw->irq)
+		free_irq(hw->irq, hw);
+free:
+	kfree(hw);
 	return ret;
 }
 

@@ -57,21 +57,7 @@ static const struct file_operations reattach_fops = {
 
 static int engine_show(struct seq_file *m, void *unused)
 {
-	static const struct {
-		const char *name;
-		u32 reg;
-	} regs[] = {
-		{ "cycles", HWSWAP_REG_STAT_CYCLES },
-		{ "busy_cycles", HWSWAP_REG_STAT_BUSY_CYCLES },
-		{ "commands", HWSWAP_REG_STAT_COMMANDS },
-		{ "command_errors", HWSWAP_REG_STAT_COMMAND_ERRORS },
-		{ "grants", HWSWAP_REG_STAT_GRANTS },
-		{ "dma_read_beats", HWSWAP_REG_STAT_DMA_READ_BEATS },
-		{ "dma_write_beats", HWSWAP_REG_STAT_DMA_WRITE_BEATS },
-		{ "dma_refused", HWSWAP_REG_STAT_DMA_REFUSED },
-	};
 	struct hwswap *hw;
-	unsigned int i;
 
 	mutex_lock(&hwswap_mutex);
 	hw = hwswap_active;
@@ -84,8 +70,7 @@ static int engine_show(struct seq_file *m, void *unused)
 	seq_printf(m, "control %llx\n", hwswap_read(hw, HWSWAP_REG_CONTROL));
 	seq_printf(m, "status %llx\n", hwswap_read(hw, HWSWAP_REG_STATUS));
 	hwswap_windows_show(hw, m);
-	for (i = 0; i < ARRAY_SIZE(regs); i++)
-		seq_printf(m, "%s %llu\n", regs[i].name, hwswap_read(hw, regs[i].reg));
+	seq_printf(m, "grants %llu\n", hwswap_read(hw, HWSWAP_REG_STAT_GRANTS));
 	if (hwswap_has_tables(hw))
 		seq_printf(m, "tables %u\nquarantined %u\n", hw->tables_given,
 			   hwswap_tables_quarantined(hw));

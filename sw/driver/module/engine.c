@@ -43,31 +43,23 @@ const char *hwswap_identify(struct hwswap *hw, bool *retry)
 	/* Once more: what a device that goes meanwhile seems to say is no fact about it. */
 	if (id == ~0ULL || hwswap_read(hw, HWSWAP_REG_ID) == ~0ULL)
 		return "its registers read all ones: it is gone, or in reset";
-	if (FIELD_GET(HWSWAP_ID_MAGIC, id) != HWSWAP_ID_MAGIC_RESET) {
-		*retry = false;
+	*retry = false;
+	if (FIELD_GET(HWSWAP_ID_MAGIC, id) != HWSWAP_ID_MAGIC_RESET)
 		return "register ID does not say HWSWAP: this is no hwswap engine";
-	}
 	if (FIELD_GET(HWSWAP_VERSION_MAJOR, version) != HWSWAP_VERSION_MAJOR_RESET) {
 		dev_warn(hw->dev, "the engine has interface version %llu, this driver knows %llu: use the driver that belongs to it\n",
 			 FIELD_GET(HWSWAP_VERSION_MAJOR, version), HWSWAP_VERSION_MAJOR_RESET);
-		*retry = false;
 		return "it has another interface version";
 	}
-
-	if (!(caps & HWSWAP_CAPS_GRANTS)) {
-		*retry = false;
+	if (!(caps & HWSWAP_CAPS_GRANTS))
 		return "it was built without marks and grants";
-	}
 	hw->build = build;
-	if (hw->build_known && hw->build != hw->build_wanted) {
-		*retry = false;
+	if (hw->build_known && hw->build != hw->build_wanted)
 		return "it is another engine now, by its BUILD: bind the driver anew to use it";
-	}
 	/* Its rings have the sizes that these capabilities ask for, and cannot grow. */
-	if (hw->pinned && hw->caps != caps) {
-		*retry = false;
+	if (hw->pinned && hw->caps != caps)
 		return "it is another engine now, by its CAPS: bind the driver anew to use it";
-	}
+	*retry = true;
 	hw->caps = caps;
 	hw->devices = min(FIELD_GET(HWSWAP_CAPS_DEVICES, caps), HWSWAP_MAX_TYPES);
 	hw->cpus = FIELD_GET(HWSWAP_CAPS_CPUS, caps);

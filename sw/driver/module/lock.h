@@ -12,7 +12,6 @@ enum hwswap_mode {
 	HWSWAP_OFF,	/* nothing: nothing is registered */
 	HWSWAP_HINT,	/* its grants say where searches begin */
 	HWSWAP_SCAN,	/* it also searches swap tables */
-	HWSWAP_MODES,	/* how many there are */
 };
 
 extern struct mutex hwswap_mutex;

@@ -11,6 +11,12 @@
 #include "hooks.h"
 #include "lock.h"
 
+static const char *const hwswap_mode_names[] = {
+	[HWSWAP_OFF] = "off",
+	[HWSWAP_HINT] = "hint",
+	[HWSWAP_SCAN] = "scan",
+};
+
 /* To another mode in which it is attached; under hwswap_mutex. */
 static void hwswap_follow(void)
 {

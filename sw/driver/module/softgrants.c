@@ -7,29 +7,14 @@
  * it costs the CPU is not the engine's cost, and it runs when it is let, every
  * period_us or before each call of the allocator's bench, not all the time.
  *
- * Parameters, /sys/module/hwswap_softgrants/parameters:
+ * Parameters, /sys/module/hwswap_softgrants/parameters, beside what modinfo says of them:
  *
  *   placement   indexed: clusters of the order that have room, the lowest first, then
  *               free ones; open: the nearest order first, then free ones (the kernel
  *               has to allow it: /sys/kernel/mm/swap/grants_open)
  *   sparing     with indexed: free clusters are kept for who has nothing else, as the
  *               engine does; 0: they are granted in advance as any others
- *   period_us   how often it runs; 0: only before calls of the bench
- *   first       it runs before ordinary threads (at load), as an engine waits for no CPU
- *   log2        entries of a ring, as a power of two (at load)
- *   clusters    how many it has memory for (at load)
- *   lie         what is wrong with its grants:
- *     none        nothing
- *     misaligned  the first slot
- *     order       the order
- *     taken       the places are those in use
- *     device      the device is any other, or none
- *     priority    the device is the one with the lowest priority
- *     epoch       the epoch is of another swapon
- *     foreign     any cluster of the device, all of it
- *     noise       all of it is random
- *     phase       that of another lap: the ring stalls
- *     full        there is none, and NO_RUN says that no order has room
+ *   lie         what is wrong with its grants: see enum lie
  *
  * debugfs, hwswap_softgrants: stats, lines "name value"; verify, which compares the
  * memory that the kernel fills with its own tables, and with what is kept here.
@@ -77,7 +62,7 @@ struct swap_grants_map soft_map;
 struct summary *soft_summaries;
 struct swapdev soft_devices[MAX_TYPES];
 unsigned int soft_unsettled;
-u64 soft_turns, soft_granted, soft_recalls;
+u64 soft_turns, soft_granted;
 
 static DEFINE_MUTEX(soft_mutex);
 static struct task_struct *thread;
@@ -195,7 +180,7 @@ MODULE_PARM_DESC(sparing, "with placement indexed, keep free clusters for who ha
 module_param(period_us, uint, 0644);
 MODULE_PARM_DESC(period_us, "how often the engine runs; 0: only before calls of the bench");
 module_param(first, bool, 0444);
-MODULE_PARM_DESC(first, "run before ordinary threads");
+MODULE_PARM_DESC(first, "run before ordinary threads, as an engine waits for no CPU");
 module_param_named(log2, soft_log2, uint, 0444);
 MODULE_PARM_DESC(log2, "entries of a ring, as a power of two");
 module_param(clusters, uint, 0444);
@@ -206,7 +191,7 @@ MODULE_PARM_DESC(clusters, "how many clusters there is memory for");
 static int stats_show(struct seq_file *m, void *unused)
 {
 	hwswap_counts_show(m);
-	seq_printf(m, "grants %llu\nrecalls %llu\n", soft_granted, soft_recalls);
+	seq_printf(m, "grants %llu\n", soft_granted);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(stats);

@@ -18,19 +18,19 @@
 
 static_assert(IS_ENABLED(CONFIG_64BIT));
 
-/* In the order of lies[], softgrants.c. */
+/* What is wrong with the grants; in the order of lies[], softgrants.c. */
 enum lie {
 	HONEST,
-	MISALIGNED,
-	ORDER,
-	TAKEN,
-	DEVICE,
-	PRIORITY,
-	EPOCH,
-	FOREIGN,
-	NOISE,
-	PHASE,
-	FULL,
+	MISALIGNED,	/* the first slot */
+	ORDER,		/* the order */
+	TAKEN,		/* the places are those in use */
+	DEVICE,		/* the device is any other, or none */
+	PRIORITY,	/* the device is the one with the lowest priority */
+	EPOCH,		/* the epoch is of another swapon */
+	FOREIGN,	/* any cluster of the device, all of it */
+	NOISE,		/* all of it is random */
+	PHASE,		/* that of another lap: the ring stalls */
+	FULL,		/* there is none, and NO_RUN says that no order has room */
 };
 
 enum placement { INDEXED, OPEN };
@@ -53,7 +53,7 @@ extern struct swap_grants_map soft_map;
 extern struct summary *soft_summaries;
 extern struct swapdev soft_devices[MAX_TYPES];
 extern unsigned int soft_unsettled, soft_log2;
-extern u64 soft_turns, soft_granted, soft_recalls;
+extern u64 soft_turns, soft_granted;
 extern int soft_lie, soft_placement;
 extern bool soft_sparing;
 

@@ -63,7 +63,6 @@ static void release(struct ring *r)
 static void void_entry(struct ring *r, u32 index)
 {
 	*out_of(r, index) = NONE;
-	soft_recalls++;
 	if (r->tail - index <= 1U << soft_log2)
 		store(r, index, 0, FIELD_PREP(SWAP_GRANT_ORDER, order_of(r)));
 }

@@ -13,8 +13,7 @@ for rotational in 0 1; do
 	within "rotational=$rotational: the swap cache holds half of swap" 28000 33000 "$(meminfo SwapCached)"
 	rest=rest$rotational
 	holder $rest 14336 || exit 1
-	tell $rest "fill 1"
-	figure "out_at_once_$rotational" "$(ask $rest out)"
+	tell $rest "fill 1" out
 	check "rotational=$rotational: 56 of 64 MB can be paged out then, but for 256 kB" until_true 20 \
 		all_out $rest $((14336 - 64))
 	equal "rotational=$rotational: every byte of these is right" "right 14336 wrong 0 killed 0" "$(ask $rest check)"
