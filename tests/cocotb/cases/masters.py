@@ -148,8 +148,8 @@ class Cell:
             assert m.DMA_REFUSED_ADDR.get(word) << 3 in self.hole
             assert m.DMA_REFUSED_WRITE.get(word) == self.row.write
         await self.ended()
-        # The gate has handed on one burst to read, and one to write. What was begun still completes, and a cluster's dump
-        # still ends: that is a burst, and another one if it crosses a multiple of 128 bytes.
+        # The gate has handed on one burst to read, and one to write. What was begun still completes, and a cluster's
+        # dump still ends: that is a burst, and another one if it crosses a multiple of 128 bytes.
         late = self.bus.bursts[bursts:]
         dumped = [burst for write, burst in late if write and self.is_in("dump", burst)]
         written = [burst for write, burst in late if write and not self.is_in("completions", burst)]
