@@ -297,18 +297,11 @@ soc-sim: soc-model ## run IMAGE=file (the self-test if none) there; [WAVES=1] [D
 		$(if $(WAVES),--wave build/soc-sim-$(CPU).fst) $(if $(DRAM_LATENCY),--dram-latency $(DRAM_LATENCY)) \
 		$(if $(ENGINE_RATIO),--engine-ratio $(ENGINE_RATIO))
 
-# Values given as a list are swept; one value is what everything is measured with (litex/hwswap_soc/bench/bench.py). The
-# ratio of the clocks is swept by itself with a VexRiscv only: a second model of a Rocket takes long to build.
 bench-soc: bench_cpu = $(or $(CPU),vexriscv)
-bench-soc: bench_sweeps = $(if $(NO_SWEEP),,$(or $(SWEEP),latency ratio gap))
-bench-soc: bench_ratios = $(or $(ENGINE_RATIO),$(and $(filter vexriscv,$(bench_cpu)),$(filter ratio,$(bench_sweeps))))
-# What is swept is in SWEEP: latency, ratio, gap; all of it by default.
-bench-soc: setup ## stock : tuned : register : ring : grants in CPU cycles [CPU=] [DRAM_LATENCY="8 30"] [ENGINE_RATIO=]
-	@$(B) $(if $(filter rocket4,$(bench_cpu)),rtl-soc4,rtl-soc) soc-model-$(bench_cpu) \
-		$(if $(bench_ratios),soc-model-$(bench_cpu)-own)
+bench-soc: setup ## stock : tuned : register : ring : grants in CPU cycles [CPU=] [DRAM_LATENCY=n] [ENGINE_RATIO=r]
+	@$(B) $(if $(filter rocket4,$(bench_cpu)),rtl-soc4,rtl-soc) soc-model-$(bench_cpu)$(if $(ENGINE_RATIO),-own)
 	@$(ENV) python -m hwswap soc bench --cpu $(bench_cpu) $(if $(DRAM_LATENCY),--dram-latency $(DRAM_LATENCY)) \
-		$(if $(ENGINE_RATIO),--engine-ratio $(ENGINE_RATIO)) $(if $(NO_SWEEP),--no-sweep) $(if $(SWEEP),--sweep $(SWEEP)) \
-		$(if $(JOBS),--jobs $(JOBS))
+		$(if $(ENGINE_RATIO),--engine-ratio $(ENGINE_RATIO)) $(if $(JOBS),--jobs $(JOBS))
 
 bench-harts: ## the same on 1, 2 and 4 Rocket harts with the kernel's locks: cycles, their growth [JOBS=2]
 	@$(MAKE) --no-print-directory bench-soc CPU=rocket4

@@ -27,9 +27,6 @@
 #ifndef BENCH_PAUSE
 #define BENCH_PAUSE 64 /* engine cycles of rest behind a look at marks or rings that found nothing */
 #endif
-#ifndef BENCH_GAP
-#define BENCH_GAP 0 /* cycles of waiting before each operation */
-#endif
 #ifndef BENCH_SEED
 #define BENCH_SEED 1
 #endif

@@ -19,9 +19,6 @@
 #ifndef HARTS_HELD
 #define HARTS_HELD 64 /* allocations that a hart holds at most */
 #endif
-#ifndef HARTS_MOST
-#define HARTS_MOST SWAP_HARTS /* harts that are measured at most: 1, 2, 4 ... up to it */
-#endif
 #ifndef HARTS_STATES
 #define HARTS_STATES 0x7 /* a bit a state: empty, fragmented, nearly full */
 #endif

@@ -65,7 +65,7 @@ def placements(default: int, per: str) -> Callable[[Parser, object], None]:
 
 CAPACITY, FMAX = "hwswap_soc.boards.capacity", "hwswap_soc.fpga.engine_fmax"
 ON_SIM = of_module("hwswap_soc.simulation.run", about=SIM, run="run_command")
-BENCH = of_module("hwswap_soc.bench.bench", jobs, output_folder)
+BENCH = of_module("hwswap_soc.bench.bench", jobs)
 GRADES = of_module(FMAX, placements(5, "grade"), output_folder)
 SMALL = of_module(FMAX, output_folder, about=SIZE, run="run_size", arguments="add_size_arguments")
 BITSTREAMS = of_module("hwswap_soc.boards.bitstreams", placements(2, "board"))
