@@ -69,7 +69,7 @@ demo: model model-driver guest kernel-unpatched ## boot Linux, swap by its own s
 
 # What `make test` is made of, and what `make test-full` is besides: for who changes RTL, patches or driver.
 parts := lint 'test-hw SHORT=1' test-harness test-python test-cocotb test-trace 'test-system SHORT=1'
-full_parts := test-failed-seeds test-hw test-masters 'coverage SHORT=1' 'formal SHORT=1' 'mutate SHORT=1' capacity \
+full_parts := test-failed-seeds test-hw test-masters 'coverage SHORT=1' 'formal SHORT=1' 'mutate SHORT=1' \
 	test-soc test-harts test-system fault-reports test-report
 
 test: setup ## checks in their short forms, all of them each time [FROM=part]
@@ -249,17 +249,10 @@ bitstream: setup ## BOARD=ecpix5|orangecrab|ulx3s CPU=vexriscv|rocket [SEEDS=n] 
 	@$(B) $(bitstream_steps)
 	@$(ENV) python -m hwswap soc timing build/bitstream-$(BOARD)-$(CPU)
 
-bitstreams: setup ## those of all boards, one after the other, SEEDS=2 each, and a table of them: build/bitstreams
+bitstreams: setup ## those of all boards, one after the other, SEEDS=2 each, and a table of them
 	@$(ENV) python -m hwswap soc bitstreams --seeds $(or $(SEEDS),2) --limit $(or $(LIMIT),routable)
 
-capacity: setup ## whether today's engine fits on each board, without synthesis
-	@$(ENV) python -m hwswap soc capacity check --limit $(or $(LIMIT),routable)
-
-sizes: setup ## synthesise the SoCs of all boards and put on record what they take: litex/hwswap_soc/boards/sizes
-	@$(ENV) python -m hwswap soc capacity synthesise
-
-flash: setup ## load that bitstream into the board (DRY_RUN=1 prints the command)
-	@$(B) fpga
+flash: bitstream ## that bitstream, made if it is not there, into the board (DRY_RUN=1 prints the command)
 	@$(ENV) python -m hwswap soc flash --board $(BOARD) --cpu $(CPU) $(if $(DRY_RUN),--dry-run)
 
 # PROFILE=, here and for engine-size: another engine than the simulated SoC's (constraints/profiles.toml).

@@ -10,7 +10,7 @@ py() { sim/setup/env python -m "$@"; }
 sbt() { sim/setup/sbt "$@"; }
 
 # emit_hwswap DIRECTORY OPTION...: the engine. Sets $build_hash to what its register BUILD reads: a hash of the Verilog,
-# but for BUILD itself, the first digits of what hwswap_soc.fpga.engine_verilog has as its digest.
+# but for BUILD itself.
 emit_hwswap() {
 	local file=$1/HwSwap.sv unknown=DEC0DE0FBEEFFACE
 	sbt "runMain hwswap.Emit --target-dir $1 ${*:2} --build-hash $unknown"

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from hwswap_litex import InputError
-from hwswap_soc.boards import capacity, profiles
+from hwswap_soc.boards import boards, profiles
 
 TABLE = """
 [limits]
@@ -90,7 +90,7 @@ def test_what_is_not_in_the_table_is_refused(table):
 
 
 def test_every_board_and_cpu_has_a_profile_and_the_simulation_has_everything():
-    for board, cpu in capacity.pairs():
+    for board, cpu in boards.pairs():
         name = profiles.default(board, cpu)
         assert profiles.load(name, {}).sizes["clusters"] >= 2048, "4 GiB of swap"
     everything = profiles.load(profiles.SIMULATION, {})

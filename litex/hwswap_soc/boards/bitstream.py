@@ -63,17 +63,6 @@ def pack(facts: dict, folder: Path, seed: int, output: Path) -> None:
         steps.run(command, output / "dfu-suffix.log", output)
 
 
-def timing_report(board: str, cpu: str, placements: Path = PLACEMENTS) -> Path:
-    """Where the timing of the last placement of a board and CPU is, met or missed: what timing.json is a copy of.
-
-    Args:
-        board: name of the board.
-        cpu: name of the CPU.
-        placements: folder of what was routed.
-    """
-    return placements / f"{board}-{cpu}.json"
-
-
 def _work(folder: Path, options: list[str], tools: dict[str, str], placements: Path) -> Path:
     """Where the seeds of this netlist, routed with these options and tools, are kept.
 
@@ -129,17 +118,18 @@ def build(
             f"smaller PROFILE= (where the routers were: {work}/*.log)"
         )
     best = max(results, key=lambda seed: fmax_report.slack(results[seed]))
-    kept_facts = "board cpu variant device engine sources synthesis_s sys_mhz floor_mhz"
+    kept_facts = "board cpu variant device engine synthesis_s sys_mhz floor_mhz"
     report = {key: facts[key] for key in kept_facts.split()}
     report |= {
         "tools": tools,
         "seed": int(best),
         "seeds": results,
-        "given_up": {run.name: after for run in runs if run.name not in results and (after := run.given_up(work))},
+        "given_up": {run.name: run.given_up(work) for run in runs if run.name not in results and run.given_up(work)},
         "clocks": fmax_report.summary(results),
         "utilisation": fmax_report.utilisation(folder / "netlist.json"),
     }
-    kept = timing_report(board, cpu, placements)
+    # Met or missed.
+    kept = placements / f"{board}-{cpu}.json"
     kept.write_text(json.dumps(report, indent=2) + "\n")
     shutil.copyfile(kept, output / "timing.json")
     _require_timing(report, kept)

@@ -208,6 +208,11 @@ def choose(board: str, cpu_name: str) -> Board:
     return found
 
 
+def pairs() -> list[tuple[str, str]]:
+    """The boards, each with the CPUs it can have."""
+    return [(board.name, name) for board in BOARDS.values() for name in cpu.PROFILES if name not in board.no_cpu]
+
+
 def make(board: str, cpu_name: str, rtl: Path, variant: str | None = None) -> BoardSoC:
     """The SoC of a board with a CPU, at the clock constraints/clocks.toml gives it.
 
