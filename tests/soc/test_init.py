@@ -21,8 +21,6 @@ FILES = {
     "hwswap.ko": "",
     "dev/ram0": "",
     "dev/ram1": "",
-    "dev/zram0": "",
-    "sys/block/zram0/disksize": "",
     "sys/module/hwswap/parameters/mode": "off\n",
     "sys/kernel/debug/hwswap/state": "attached\n",
     "sys/kernel/debug/hwswap/stats": "grants_popped 40\ndetaches 0\n",
@@ -73,11 +71,6 @@ def collect(said: list[str]) -> Collected:
     return collected
 
 
-def line_of(kind: str, mode: str = "", **fields: str) -> str:
-    """Returns the line with such an object."""
-    return "HWSWAP-JSON " + json.dumps({"kind": kind, "mode": mode, **fields}, separators=(",", ":"))
-
-
 def test_a_plan_is_done_in_each_mode(boot):
     said, done = boot(linux_plan.bootargs(("off", "hint")))
     collected = collect(said)
@@ -86,7 +79,6 @@ def test_a_plan_is_done_in_each_mode(boot):
     assert all("went out" in failure for failure in failures(collected, ("off", "hint")))
     assert collected.status == 0
     assert collected.phases == ["init", "mode off", "mode hint", "swapoff"]
-    assert line_of("area", path="/dev/ram0") in said
     assert collected.held == {"verified_bytes": 65536, "wrong_bytes": 0}
     hint = collected.modes["hint"]
     assert [(swap["order"], swap["pages"], swap["verified_bytes"]) for swap in hint.swaps] == [
@@ -96,7 +88,7 @@ def test_a_plan_is_done_in_each_mode(boot):
     assert all(swap["out_ns"] > 0 and swap["in_ns"] > 0 for swap in hint.swaps)
     assert (hint.benches, hint.full) == (CALLS * len(linux_plan.BENCH), CALLS)
     assert (hint.mirror, hint.driver) == ({"clusters": 64, "differences": 0}, {"grants_popped": 40})
-    assert line_of("engine", "hint", text=FILES["sys/kernel/debug/hwswap/engine"].replace("\n", ";")) in said
+    assert any('"kind":"engine"' in line and "build 97d1bcd2d380d270;device0 pages 1" in line for line in said)
     assert collected.modes["off"].mirror is None
     start = done.index(f"{MODE} hint")
     gap = {0: 10000, 2: 40000, 4: 160000, 7: 200000, 9: 200000}
@@ -119,12 +111,6 @@ def test_a_plan_is_done_in_each_mode(boot):
         "swapoff /dev/ram0",
         "unload hwswap",
     ]
-
-
-def test_compressed_memory_in_place_of_a_ram_disk(boot):
-    said, done = boot("hwswap_modes=scan hwswap_plan=bench:9:6:200000 hwswap_zram=64M")
-    assert line_of("area", path="/dev/zram0") in said
-    assert done.index("write /sys/block/zram0/disksize 64M") < done.index("swapon /dev/zram0")
 
 
 def test_a_bit_that_changed_is_a_wrong_byte(boot):

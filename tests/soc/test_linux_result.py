@@ -36,7 +36,6 @@ def swap(mode: str, order: int, **changes) -> str:
 def console() -> list[str]:
     """Return the console of a run that went well."""
     lines = ["OpenSBI v1.6", "[    0.000000] Linux version 7.3.4 (hwswap@localhost)", line("init", ns=5)]
-    lines += [line("area", path="/dev/ram0")]
     for mode in MODES:
         placed = 0 if mode == "off" else 8
         lines += [line("mode", mode, ns=7), swap(mode, 0), swap(mode, 4)]

@@ -10,7 +10,6 @@
  *     bench:ORDER:COUNT:GAP_NS         have the kernel allocate and free COUNT folios, each call after a pause
  *     counters                         the driver's, the engine's, and its mirror beside the kernel's own tables
  *     fill:PAGES:PERCENT               from here on, bench on a second RAM disk: all in use but PERCENT, at random
- *   hwswap_zram=SIZE       swap to compressed memory of that size (as 64M), not to a RAM disk
  *
  * It is built with the kernel's nolibc alone, so no other C library is needed; Debian's busybox wants an FPU, which
  * Rocket `linux` does not have.
@@ -345,17 +344,14 @@ static void run_mode(void)
 static void run_plan(void)
 {
 	const unsigned long pages = 16, round = 0xffff;
-	const char *size = getenv("hwswap_zram"), *area = size ? "/dev/zram0" : "/dev/ram0", *name = "hwswap";
+	const char *area = "/dev/ram0", *name = "hwswap";
 	char *modes = getenv("hwswap_modes");
 	unsigned long *held = take(pages, round);
 	int fd = open(MODULE, O_RDONLY);
 
 	must(fd >= 0 && !syscall(__NR_finit_module, fd, "", 0), "the kernel does not take the module", MODULE);
 	close(fd);
-	if (size)
-		write_text("/sys/block/zram0/disksize", size);
 	area_on(area, 0, 0);
-	report("area", "\"path\":\"%s\"", area);
 	/* Pages that stay swapped out while modes change: each attach has to find slots in use. */
 	page_out(held, pages);
 	while ((mode = cut(&modes, ',')))
