@@ -112,11 +112,6 @@ def test_a_soc_that_does_not_fit_is_one_sentence(exported, tmp_path, change, tex
         blob(soc, exported / "engine.json", "sim", tmp_path)
 
 
-def test_without_an_engine_there_is_no_tree(exported, tmp_path):
-    with pytest.raises(InputError, match="sim/setup/build rtl-soc"):
-        blob(exported / "soc.json", tmp_path / "none.json", "sim", tmp_path)
-
-
 def test_card_holds_all_that_a_board_loads(exported, tmp_path, monkeypatch):
     for name in ("OPENSBI", "KERNEL", "INITRAMFS"):
         (tmp_path / name).write_bytes(name.encode())

@@ -11,8 +11,6 @@ from hwswap_litex import InputError
 from hwswap_soc.boards import boards, profiles
 
 TABLE = """
-[limits]
-LUT = 80
 [profile.full]
 devices = 4
 cpus = 1
@@ -66,8 +64,6 @@ def test_sizes_and_profile_of_the_environment_come_first(table):
     [
         (TABLE.replace("clusters = 512", "clusters = 'many'"), "clusters is many, no number"),
         (TABLE.replace("clusters = 512\n", ""), "clusters is None, no number"),
-        (TABLE.replace('["core"]', '"tables"'), "'without' of profile small has to be a list of names"),
-        (TABLE.replace('["grants"]', '["--grants"]'), "'added' of profile small has to be a list of names"),
         ("[profile", "is not TOML"),
     ],
 )
@@ -84,9 +80,6 @@ def test_what_is_not_in_the_table_is_refused(table):
         profiles.default("one", "rocket", table)
     with pytest.raises(InputError, match="SOC_CPUS is two"):
         profiles.load("full", {"SOC_CPUS": "two"}, table)
-    (table / "profiles.toml").write_text("[limits]\nLUT = 180\n")
-    with pytest.raises(InputError, match="no percentage"):
-        profiles.limits(table)
 
 
 def test_every_board_and_cpu_has_a_profile_and_the_simulation_has_everything():

@@ -56,17 +56,9 @@ class Profile:
         return {**facts, "added": list(self.added)} if self.added else facts
 
 
-def limits(folder: Path = FOLDER) -> dict[str, float]:
-    """How much of the FPGA a SoC may take, in percent by unit.
-
-    Args:
-        folder: where profiles.toml is.
-    """
-    found = read_toml(folder / "profiles.toml").get("limits", {})
-    for unit, percent in found.items():
-        if isinstance(percent, bool) or not isinstance(percent, int | float) or not 0 < percent <= 100:
-            raise InputError(f"{folder / 'profiles.toml'}: the limit of {unit} is {percent}, no percentage up to 100.")
-    return found
+def limits() -> dict[str, float]:
+    """How much of the FPGA a SoC may take, in percent by unit."""
+    return read_toml(FOLDER / "profiles.toml")["limits"]
 
 
 def default(board: str, cpu: str, folder: Path = FOLDER) -> str:
@@ -114,13 +106,7 @@ def load(name: str, environment: Mapping[str, str] = os.environ, folder: Path = 
         if not str(value).isdecimal():
             raise InputError(f"{variable if environment.get(variable) else f'{path}: {size}'} is {value}, no number.")
         sizes[size] = int(value)
-    parts = {}
-    for key in ("without", "added"):
-        named = table[name].get(key, [])
-        if not isinstance(named, list) or not all(isinstance(part, str) and part.isalpha() for part in named):
-            raise InputError(f"{path}: '{key}' of profile {name} has to be a list of names.")
-        parts[key] = tuple(named)
-    return Profile(name, sizes, **parts)
+    return Profile(name, sizes, tuple(table[name]["without"]), tuple(table[name].get("added", ())))
 
 
 @program

@@ -44,7 +44,7 @@ def late_block_ram(output: Path) -> Path:
     Args:
         output: folder for the file.
     """
-    library = (fpga_tools.yosys_share() / "ecp5" / "cells_sim.v").read_text()
+    library = (fpga_tools.YOSYS_SHARE / "ecp5" / "cells_sim.v").read_text()
     start = library.index("module DP16KD(")
     arrivals = [
         f"(posedge CLK{port} => (DO{port}{bit} : 1'bx)) = {_BLOCK_RAM_PS};" for port in "AB" for bit in range(18)
