@@ -148,7 +148,6 @@ def test_what_the_pll_makes_is_not_below_the_floor(board, name):
     [
         ("[floor]\nrocket = 35\n", "gives no clock"),
         ("[floor]\nrocket = 35\n[sys.board]\nrocket = 34\n", "below the floor"),
-        ("[floor", "is not TOML"),
         ("[floor]\nrocket = 35\n[sys.board]\nrocket = 'fast'\n", "gives no clock"),
         ("[floor]\nrocket = 35\n[floor.board]\nrocket = 40\n[sys.board]\nrocket = 36\n", "floor of 40.0"),
     ],

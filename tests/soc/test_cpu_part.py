@@ -32,15 +32,11 @@ def yosys(tmp_path, monkeypatch):
     return scripts, failures
 
 
-def test_the_newer_mapper_is_tried_first(yosys, tmp_path):
-    scripts, _ = yosys
+def test_the_newer_mapper_is_tried_first_and_where_it_gives_up_the_older_goes_on_from_what_is_prepared(yosys, tmp_path):
+    scripts, failures = yosys
     cpu_part.synthesise("Top", [("a.v", "verilog")], tmp_path)
     assert list(scripts) == ["prepare", "map"]
     assert not list(tmp_path.iterdir()), "what was prepared is not kept"
-
-
-def test_where_it_gives_up_the_older_one_goes_on_from_what_is_prepared(yosys, tmp_path):
-    scripts, failures = yosys
     failures["map"] = "yosys failed: Unsupported AIGER file"
     cpu_part.synthesise("Top", [("a.v", "verilog")], tmp_path)
     assert list(scripts) == ["prepare", "map", "map-noabc9"]
