@@ -2,7 +2,6 @@
 """`make soc-linux`: Linux on the simulated SoC swaps in every mode, and says what its allocator costs."""
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -131,7 +130,6 @@ def run(options: argparse.Namespace) -> int:
     output.mkdir(parents=True, exist_ok=True)
     image = prepare(output, f"{linux_plan.bootargs(modes)} {options.bootargs}".strip())
     # Before the run: somebody may build something else meanwhile.
-    variant = json.loads((MODEL / "model.json").read_text())["variant"]
     build_hash = EngineInfo.load(ENGINE).build_hash
     with Watch(output / "console.log") as watch:
         result = simulate(
@@ -148,7 +146,7 @@ def run(options: argparse.Namespace) -> int:
     kept, full = linux_figures.calls(collected)
     view = Console(width=None if sys.stdout.isatty() else 150, highlight=False)
     view.print(shown.table("CPU cycles, median over all calls (ratio to the first mode)", kept + full))
-    for note in [*linux_figures.swapped(collected), *linux_figures.remarks(variant)]:
+    for note in linux_figures.swapped(collected):
         view.print(f"- {note}", soft_wrap=True)
     if kept and not failed:
         schema.save(

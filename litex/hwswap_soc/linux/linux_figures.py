@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run of Linux on the simulated SoC measured: figures, and sentences about them."""
+"""What a run of Linux on the simulated SoC measured: figures, and sentences about what was swapped."""
 
 from typing import Any
 
@@ -23,21 +23,6 @@ def _median(mode: str, state: str, line: dict[str, Any]) -> Figure:
     call = "allocate" if line["op"] == "alloc" else "free"
     spread = {"average": line["avg"], "p99": line["p99"]}
     return Figure(f"{call} order {line['order']}{state}", mode, line["p50"], "CPU cycles", spread, TOLERANCE)
-
-
-def remarks(variant: str) -> list[str]:
-    """Return what the numbers are, and what they depend on, such as the variant of Rocket."""
-    notes = [
-        "Cycles are the CPU's own counter; CPU and engine run in the same clock.",
-        "The bench calls the allocator without I/O and waits before each call, outside of the measured time.",
-        "Medians are over all calls, hits and misses: an interrupt that falls into one does not move them.",
-    ]
-    if variant == "linux":
-        notes.append(
-            "This Rocket has direct-mapped caches of 4 KiB and TLBs of 4 entries: an instruction takes 4 to 9 cycles, "
-            "by what shares a cache line with what, so a few ten per cent between two modes may be no more than that."
-        )
-    return notes
 
 
 def swapped(collected: Collected) -> list[str]:
