@@ -18,8 +18,6 @@ from hwswap_soc.fpga import engine_part, fpga_tools, steps, yosys
 from hwswap_soc.system import cpu_verilog
 from hwswap_soc.system.program import program
 
-_FREE_GB = 2
-
 
 def make(board: str, cpu: str, parts: dict[str, Path], output: Path) -> None:
     """Writes the SoC and synthesises it.
@@ -32,9 +30,6 @@ def make(board: str, cpu: str, parts: dict[str, Path], output: Path) -> None:
         output: folder for facts.json, netlist.json, pins.lpf, soc.json, csr.json, engine.json and logs.
     """
     output.mkdir(parents=True, exist_ok=True)
-    free = shutil.disk_usage(output).free / 1e9
-    if free < _FREE_GB:
-        raise InputError(f"{output} has {free:.1f} GB free and a netlist takes {_FREE_GB} GB: make room.")
     rtl = parts[engine_part.MODULE]
     tools = fpga_tools.versions("yosys")
     with steps.step(f"{board}, {cpu}: LiteX writes the SoC and builds its BIOS"):

@@ -5,7 +5,6 @@ python -m hwswap_soc.fpga.engine_part area --rtl build/rtl-soc --output DIR
 """
 
 import argparse
-import json
 import re
 from pathlib import Path
 
@@ -109,11 +108,6 @@ def map_by_delay(module: str, read: list[str], output: Path) -> Path:
     best = min(found, key=found.__getitem__)
     for mapped in found.keys() - {best}:
         mapped.unlink()
-    rows = [
-        {"script": script, "delay_ps": delay, "luts": area, "taken": mapped == best}
-        for script, (mapped, (delay, area)) in zip(_MAPPINGS, found.items(), strict=True)
-    ]
-    (output / "mappings.json").write_text(json.dumps(rows, indent=2) + "\n")
     return best
 
 
