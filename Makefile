@@ -306,10 +306,9 @@ soc-linux: setup ## Linux on the simulated SoC with a Rocket CPU swaps in every 
 linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux from: build/linux-BOARD (docs/soc.md)
 	@BOARD=$(or $(BOARD),ecpix5) CPU=rocket $(B) $(bitstream_steps)
 	@$(B) kernel-riscv modules-riscv initramfs-riscv
-	@folder=build/bitstream-$(or $(BOARD),ecpix5)-rocket; $(ENV) python -m hwswap soc card files \
+	@folder=build/bitstream-$(or $(BOARD),ecpix5)-rocket; $(ENV) python -m hwswap soc card \
 		--soc $$folder/soc.json --engine $$folder/engine.json --output build/linux-$(or $(BOARD),ecpix5)
-	@$(ENV) python -m hwswap soc card make --files build/linux-$(or $(BOARD),ecpix5) \
-		--output build/linux-$(or $(BOARD),ecpix5)/card.img
+	@litex/linux/card-image build/linux-$(or $(BOARD),ecpix5) build/linux-$(or $(BOARD),ecpix5)/card.img
 
 prune: ## remove what was not used for DAYS=30 from the cache
 	@sim/setup/prune $(or $(DAYS),30)

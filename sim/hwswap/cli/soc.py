@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from hwswap.cli.options import count, jobs, output_file, output_folder
+from hwswap.cli.options import count, jobs, output_folder
 from hwswap.cli.parser import Commands, Parser, Run, command, group, of_module
 
 SIM = "Run an image on a simulated SoC and show what it prints. Exit status 1 when it says it failed."
@@ -68,8 +68,7 @@ BENCH = of_module("hwswap_soc.bench.bench", jobs)
 GRADES = of_module(FMAX, placements(5, "grade"), output_folder)
 SMALL = of_module(FMAX, output_folder, about=SIZE, run="run_size", arguments="add_size_arguments")
 BITSTREAMS = of_module("hwswap_soc.boards.bitstreams", placements(2, "board"))
-FILES = of_module("hwswap_soc.linux.linux_image", output_folder)
-CARD = of_module("hwswap_soc.linux.card_image", output_file)
+CARD = of_module("hwswap_soc.linux.linux_image", output_folder)
 
 
 def add_commands(commands: Commands) -> None:
@@ -85,6 +84,4 @@ def add_commands(commands: Commands) -> None:
     command(actions, "size", "tell the size of the engine alone, synthesised and not placed", SMALL)
     command(actions, "flash", "load a bitstream into a board", of_module("hwswap_soc.boards.flash"))
     command(actions, "bitstreams", "make the bitstreams of all boards", BITSTREAMS)
-    card = group(actions, "card", "the SD card that a board boots Linux from")
-    command(card, "files", "write what a board boots Linux from", FILES)
-    command(card, "make", "make the image of a card", CARD)
+    command(actions, "card", "write what a board boots Linux from", CARD)
