@@ -13,7 +13,7 @@ from rich.console import Console
 from hwswap_soc.linux import devicetree, linux_figures, linux_image, linux_plan
 from hwswap_soc.linux.linux_result import DONE, Collected, failures
 from hwswap_soc.simulation import shown
-from hwswap_soc.simulation.run import LATENCY, Result
+from hwswap_soc.simulation.run import LATENCY
 from hwswap_soc.simulation.run import run as simulate
 
 NAME = "soc-linux"
@@ -90,20 +90,6 @@ def prepare(folder: Path, bootargs: str) -> Path:
     return folder / "ram.bin"
 
 
-def unfinished(result: Result, watch: Watch) -> list[str]:
-    """Says why a run did not come to its end; nothing if it did.
-
-    Args:
-        result: what the simulation ended with.
-        watch: who listened.
-    """
-    if result.reason == "stop":
-        return []
-    up = result.cycles >= MCYCLES * 1_000_000
-    why = f"{MCYCLES} Mcycles were up" if up else "the simulation was ended from outside"
-    return [f"After {result.cycles / 1e6:.1f} Mcycles, in '{watch.phase}', {why}."]
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's own arguments."""
     parser.add_argument("--dram-latency", type=int, default=LATENCY, help="cycles to the first beat of data")
@@ -142,7 +128,9 @@ def run(options: argparse.Namespace) -> int:
             on_progress=watch.on_progress,
         )
     collected = watch.collected
-    failed = unfinished(result, watch) + failures(collected, modes)
+    failed = failures(collected, modes)
+    if result.reason != "stop":
+        failed.insert(0, f"After {result.cycles / 1e6:.1f} Mcycles, in '{watch.phase}', it was over: {result.reason}.")
     kept, full = linux_figures.calls(collected)
     view = Console(width=None if sys.stdout.isatty() else 150, highlight=False)
     view.print(shown.table("CPU cycles, median over all calls (ratio to the first mode)", kept + full))
