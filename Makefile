@@ -69,7 +69,7 @@ demo: model model-driver guest kernel-unpatched ## boot Linux, swap by its own s
 
 # What `make test` is made of, and what `make test-full` is besides: for who changes RTL, patches or driver.
 parts := lint 'test-hw SHORT=1' test-harness test-python test-cocotb test-trace 'test-system SHORT=1'
-full_parts := test-failed-seeds test-hw test-masters 'coverage SHORT=1' 'formal SHORT=1' 'mutate SHORT=1' capacity \
+full_parts := test-failed-seeds test-hw test-masters 'coverage SHORT=1' 'formal SHORT=1' 'mutate SHORT=1' \
 	test-soc test-harts test-system fault-reports test-report
 
 test: setup ## checks in their short forms, all of them each time [FROM=part]
@@ -249,17 +249,10 @@ bitstream: setup ## BOARD=ecpix5|orangecrab|ulx3s CPU=vexriscv|rocket [SEEDS=n] 
 	@$(B) $(bitstream_steps)
 	@$(ENV) python -m hwswap soc timing build/bitstream-$(BOARD)-$(CPU)
 
-bitstreams: setup ## those of all boards, one after the other, SEEDS=2 each, and a table of them: build/bitstreams
+bitstreams: setup ## those of all boards, one after the other, SEEDS=2 each, and a table of them
 	@$(ENV) python -m hwswap soc bitstreams --seeds $(or $(SEEDS),2) --limit $(or $(LIMIT),routable)
 
-capacity: setup ## whether today's engine fits on each board, without synthesis
-	@$(ENV) python -m hwswap soc capacity check --limit $(or $(LIMIT),routable)
-
-sizes: setup ## synthesise the SoCs of all boards and put on record what they take: litex/hwswap_soc/boards/sizes
-	@$(ENV) python -m hwswap soc capacity synthesise
-
-flash: setup ## load that bitstream into the board (DRY_RUN=1 prints the command)
-	@$(B) fpga
+flash: bitstream ## that bitstream, made if it is not there, into the board (DRY_RUN=1 prints the command)
 	@$(ENV) python -m hwswap soc flash --board $(BOARD) --cpu $(CPU) $(if $(DRY_RUN),--dry-run)
 
 # PROFILE=, here and for engine-size: another engine than the simulated SoC's (constraints/profiles.toml).
@@ -297,18 +290,11 @@ soc-sim: soc-model ## run IMAGE=file (the self-test if none) there; [WAVES=1] [D
 		$(if $(WAVES),--wave build/soc-sim-$(CPU).fst) $(if $(DRAM_LATENCY),--dram-latency $(DRAM_LATENCY)) \
 		$(if $(ENGINE_RATIO),--engine-ratio $(ENGINE_RATIO))
 
-# Values given as a list are swept; one value is what everything is measured with (litex/hwswap_soc/bench/bench.py). The
-# ratio of the clocks is swept by itself with a VexRiscv only: a second model of a Rocket takes long to build.
 bench-soc: bench_cpu = $(or $(CPU),vexriscv)
-bench-soc: bench_sweeps = $(if $(NO_SWEEP),,$(or $(SWEEP),latency ratio gap))
-bench-soc: bench_ratios = $(or $(ENGINE_RATIO),$(and $(filter vexriscv,$(bench_cpu)),$(filter ratio,$(bench_sweeps))))
-# What is swept is in SWEEP: latency, ratio, gap; all of it by default.
-bench-soc: setup ## stock : tuned : register : ring : grants in CPU cycles [CPU=] [DRAM_LATENCY="8 30"] [ENGINE_RATIO=]
-	@$(B) $(if $(filter rocket4,$(bench_cpu)),rtl-soc4,rtl-soc) soc-model-$(bench_cpu) \
-		$(if $(bench_ratios),soc-model-$(bench_cpu)-own)
+bench-soc: setup ## stock : tuned : register : ring : grants in CPU cycles [CPU=] [DRAM_LATENCY=n] [ENGINE_RATIO=r]
+	@$(B) $(if $(filter rocket4,$(bench_cpu)),rtl-soc4,rtl-soc) soc-model-$(bench_cpu)$(if $(ENGINE_RATIO),-own)
 	@$(ENV) python -m hwswap soc bench --cpu $(bench_cpu) $(if $(DRAM_LATENCY),--dram-latency $(DRAM_LATENCY)) \
-		$(if $(ENGINE_RATIO),--engine-ratio $(ENGINE_RATIO)) $(if $(NO_SWEEP),--no-sweep) $(if $(SWEEP),--sweep $(SWEEP)) \
-		$(if $(JOBS),--jobs $(JOBS))
+		$(if $(ENGINE_RATIO),--engine-ratio $(ENGINE_RATIO)) $(if $(JOBS),--jobs $(JOBS))
 
 bench-harts: ## the same on 1, 2 and 4 Rocket harts with the kernel's locks: cycles, their growth [JOBS=2]
 	@$(MAKE) --no-print-directory bench-soc CPU=rocket4
@@ -317,18 +303,12 @@ soc-linux: setup ## Linux on the simulated SoC with a Rocket CPU swaps in every 
 	@$(B) rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
 	@$(ENV) python -m hwswap soc linux $(if $(MODES),--modes $(MODES))
 
-soc-linux-smp: all_harts := 1,2,4
-soc-linux-smp: setup ## Linux on several Rocket harts of the simulated SoC: calls beside each other [HARTS=1,2,4]
-	@$(B) rtl-soc4 soc-model-rocket4 fpga kernel-riscv-smp modules-riscv-smp initramfs-riscv-smp
-	@$(ENV) python -m hwswap soc linux --harts $(or $(HARTS),$(all_harts))
-
 linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux from: build/linux-BOARD (docs/soc.md)
 	@BOARD=$(or $(BOARD),ecpix5) CPU=rocket $(B) $(bitstream_steps)
 	@$(B) kernel-riscv modules-riscv initramfs-riscv
-	@folder=build/bitstream-$(or $(BOARD),ecpix5)-rocket; $(ENV) python -m hwswap soc card files \
+	@folder=build/bitstream-$(or $(BOARD),ecpix5)-rocket; $(ENV) python -m hwswap soc card \
 		--soc $$folder/soc.json --engine $$folder/engine.json --output build/linux-$(or $(BOARD),ecpix5)
-	@$(ENV) python -m hwswap soc card make --files build/linux-$(or $(BOARD),ecpix5) \
-		--output build/linux-$(or $(BOARD),ecpix5)/card.img
+	@litex/linux/card-image build/linux-$(or $(BOARD),ecpix5) build/linux-$(or $(BOARD),ecpix5)/card.img
 
 prune: ## remove what was not used for DAYS=30 from the cache
 	@sim/setup/prune $(or $(DAYS),30)

@@ -52,7 +52,6 @@ class Ops(ctypes.Structure):
     """struct swap_ops."""
 
     _fields_ = (
-        ("name", ctypes.c_char_p),
         ("create", ctypes.c_void_p),
         ("destroy", ctypes.CFUNCTYPE(None, _SWAP)),
         ("prepare", _method(_UINT, _U32, _UINT, ctypes.c_int)),

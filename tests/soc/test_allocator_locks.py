@@ -32,7 +32,10 @@ def compiled(folder: Path, without: str | None = None) -> Path:
         for start, early in (
             ("static inline void lock_take(union lock *lock, enum lock_kind kind) {\n  const", "return"),
             ("static inline bool lock_try(union lock *lock, enum lock_kind kind) {\n  uint32_t", "return true"),
-            ("static inline void lock_drop(union lock *lock, enum lock_kind kind) {\n#ifdef", "return"),
+            (
+                "static inline void lock_drop(union lock *lock, enum lock_kind kind) {\n  (void)kind;\n  __atomic",
+                "return",
+            ),
         ):
             assert text.count(start) == 1
             head, _, rest = start.partition("\n")

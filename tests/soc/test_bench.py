@@ -9,41 +9,30 @@ import json
 import subprocess
 
 import pytest
-from hwswap.project.paths import ROOT
-from hwswap_litex import InputError
+from hwswap.project.paths import BUILD, ROOT
+from hwswap_litex import EngineInfo, InputError
 from hwswap_soc.bench import bench, bench_result, runs
-from hwswap_soc.bench.bench import FULL, SHORT, SWEEP, Point
+from hwswap_soc.bench.bench import SHORT
 from hwswap_soc.bench.bench_result import OPS, STATES
 from hwswap_soc.simulation.run import run
-from rich.console import Console
+
+
+def machine(program: str) -> runs.Machine:
+    """What a program of the firmware runs on."""
+    return runs.Machine(runs.model_folder("vexriscv"), "vexriscv", program, 16)
 
 
 @pytest.fixture(scope="module")
-def engine():
-    """What the engine in the model was built for."""
-    return runs.engine_of(runs.model_folder("soc-model-vexriscv"))
+def report():
+    """What a short run printed."""
+    [lines] = runs.together([SHORT], machine("bench"), 1)
+    return bench_result.parse(lines)
 
 
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory):
-    """A short run."""
-    point = Point(SHORT, 16, None)
-    model = bench.models_for([point], "vexriscv")[False]
-    return bench.measure(point, "vexriscv", model, tmp_path_factory.mktemp("bench"))
-
-
-@pytest.fixture(scope="module")
-def report(measured):
-    """What it printed."""
-    return measured["report"]
-
-
-def test_all_cells_are_there(report, engine):
-    assert report.orders == list(SHORT.orders)
-    assert report.schemes == list(SHORT.schemes)
+def test_all_cells_are_there(report):
     keys = {(s, state, order, op) for s in SHORT.schemes for state in STATES for order in SHORT.orders for op in OPS}
     assert set(report.cells) == keys
-    assert report.platform["build"] == engine["build_hash"]
+    assert report.platform["build"] == EngineInfo.load(BUILD / "rtl-soc").build_hash
     assert report.platform["timer_overhead"] > 0
     assert report.platform["layout_fits"] in (0, 1)
 
@@ -88,45 +77,17 @@ def test_grants_are_hit_and_every_allocation_is_accounted_for(report):
     assert report.cells["grants", "fragmented", 9, "alloc"].counts["no_run"] > 0
 
 
-def test_tables_and_json_are_made_of_it(measured, engine, tmp_path):
-    sweep = measured | {"point": Point(SHORT, 30, None, "latency")}
-    runs = [measured, sweep]
-    console = Console(width=200, record=True, file=(tmp_path / "out").open("w"))
-    bench.show(runs, "vexriscv", console)
-    text = console.export_text()
-    for word in ("stock", "tuned", "register", "ring", "grants", "DRAM latency", "fragmented"):
-        assert word in text
-    facts = json.loads(json.dumps(bench.as_json("vexriscv", engine, runs)))
-    assert facts["engine"]["build_hash"] == measured["report"].platform["build"]
-    assert [entry["latency"] for entry in facts["runs"]] == [16, 30]
-    assert len(facts["runs"][0]["cells"]) == len(measured["report"].cells)
-
-
-def test_the_self_test_finds_the_engine(tmp_path, engine):
-    model = runs.model_folder("soc-model-vexriscv")
-    image = runs.build_firmware(model, "vexriscv", SHORT.defines(), tmp_path, "selftest")
-    result = run(model, image, stop="^HWSWAP-DONE", max_cycles=1_000_000)
+def test_the_self_test_finds_the_engine(tmp_path):
+    image = runs.build_firmware(machine("selftest"), SHORT.defines(), tmp_path)
+    result = run(runs.model_folder("vexriscv"), image, stop="^HWSWAP-DONE", max_cycles=1_000_000)
     assert result.lines[-1] == "HWSWAP-DONE 0"
     (line,) = (line for line in result.lines if line.startswith(bench_result.PREFIX))
-    answer = json.loads(line.removeprefix(bench_result.PREFIX))
-    assert {name: answer["build" if name == "build_hash" else name] for name in engine} == engine
+    answer, engine = json.loads(line.removeprefix(bench_result.PREFIX)), EngineInfo.load(BUILD / "rtl-soc")
+    sizes = {"devices": engine.devices, "cpus": engine.cpus, "clusters": engine.clusters}
+    assert answer | sizes | {"build": engine.build_hash} == answer
 
 
 # Without a run
-
-
-def test_a_list_is_swept_and_a_single_value_is_used_throughout():
-    points = bench.plan("vexriscv", [], [])
-    assert (points[0].form, points[0].ratio, points[0].sweeps) == (FULL, None, None)
-    assert {point.latency for point in points if point.sweeps == "latency"} == set(bench.LATENCIES)
-    assert {point.ratio for point in points if point.sweeps == "ratio"} == set(bench.RATIOS)
-    assert {point.form.gap for point in points if point.sweeps == "gap"} == set(bench.GAPS)
-    points = bench.plan("vexriscv", [30], [0.5])
-    assert {(point.latency, point.ratio) for point in points} == {(30, 0.5)}
-    assert not [point for point in points if point.sweeps in ("latency", "ratio")]
-    assert bench.plan("vexriscv", [8, 30], [2.0], ()) == [Point(FULL, bench.LATENCY, 2.0)]
-    assert not [point for point in bench.plan("rocket", [], []) if point.ratio is not None]
-    assert SWEEP.defines().split()[0] == f"-DBENCH_CLUSTERS={SWEEP.clusters}"
 
 
 def cell_line(scheme, op, **values):
@@ -140,7 +101,7 @@ PLATFORM = bench_result.PREFIX + json.dumps({"kind": "platform", "cpu": "vexrisc
 
 def test_a_run_that_went_wrong_is_no_result():
     good = [PLATFORM, cell_line("stock", "alloc"), "HWSWAP-DONE 0"]
-    assert bench_result.parse(good).cell("stock", "empty", 0, "alloc").mean == 100
+    assert bench_result.parse(good).cells["stock", "empty", 0, "alloc"].mean == 100
     for lines, message in (
         (["error: slots were given that are in use", "HWSWAP-DONE 1"], "slots were given that are in use"),
         ([], "nothing"),
@@ -153,42 +114,11 @@ def test_a_run_that_went_wrong_is_no_result():
             bench_result.parse(lines)
 
 
-def test_calls_are_figures_and_so_are_pairs_by_what_is_swept():
-    sums = {"stock": 400, "tuned": 200, "register": 100, "ring": 800, "grants": 300}
-    lines = [PLATFORM]
-    for scheme, cycles in sums.items():
-        lines += [cell_line(scheme, "alloc", sum=cycles), cell_line(scheme, "free", sum=cycles)]
-    report = bench_result.parse([*lines, "HWSWAP-DONE 0"])
+def test_calls_are_figures():
+    lines = [cell_line("register", "alloc", sum=100), cell_line("register", "free", sum=800)]
+    report = bench_result.parse([PLATFORM, *lines, "HWSWAP-DONE 0"])
     found = [(figure.what, figure.of, figure.value) for figure in bench.figures(report)]
-    assert ("allocate order 0, empty", "register", 25) in found
-    assert ("free order 0, empty", "ring", 200) in found
-    assert len(found) == 2 * len(sums)
-    swept = [(figure.what, figure.of, figure.value) for figure in bench.pairs([(8, report), (30, report)], "cycles")]
-    assert ("order 0, empty, 30 cycles", "grants", 150) in swept
-    assert len(swept) == 2 * len(sums)
-
-
-def test_models_of_different_engines_are_not_compared(monkeypatch, tmp_path):
-    monkeypatch.setattr(runs, "BUILD", tmp_path)
-    points = [Point(SHORT, 16, None), Point(SHORT, 16, 2.0)]
-    for name, build in (("soc-model-vexriscv", 7), ("soc-model-vexriscv-own", 7)):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "model.json").write_text("{}")
-        facts = {
-            "devices": 4,
-            "cpus": 1,
-            "clusters": 64,
-            "build_hash_hi": 1,
-            "build_hash_lo": build,
-        }
-        text = json.dumps({"constants": {f"hwswap_{key}": value for key, value in facts.items()}})
-        (tmp_path / name / "soc.json").write_text(text)
-    models = bench.models_for(points, "vexriscv")
-    assert models == {False: tmp_path / "soc-model-vexriscv", True: tmp_path / "soc-model-vexriscv-own"}
-    assert runs.engine_of(models[True])["build_hash"] == "0000000100000007"
-    (tmp_path / "soc-model-vexriscv" / "soc.json").write_text(text.replace(": 7", ": 8"))
-    with pytest.raises(InputError, match="different engines"):
-        bench.models_for(points, "vexriscv")
+    assert found == [("allocate order 0, empty", "register", 25), ("free order 0, empty", "register", 200)]
 
 
 def test_results_of_another_variant_do_not_take_the_place_of_the_usual_ones(tmp_path):
@@ -201,24 +131,20 @@ def test_results_of_another_variant_do_not_take_the_place_of_the_usual_ones(tmp_
 
 def test_what_cannot_be_run_is_one_sentence(tmp_path):
     with pytest.raises(InputError, match="could not be built"):
-        runs.build_firmware(tmp_path, "vexriscv", SHORT.defines(), tmp_path, "bench")
-    with pytest.raises(InputError, match="soc-model-"):
-        runs.model_folder("soc-model-z80")
+        runs.build_firmware(runs.Machine(tmp_path, "vexriscv", "bench", 16), SHORT.defines(), tmp_path)
+    with pytest.raises(InputError, match="soc-model-z80"):
+        runs.model_folder("z80")
 
 
 @pytest.mark.parametrize(
-    ("words", "models"),
+    ("words", "model"),
     [
-        ([], ["soc-model-vexriscv", "soc-model-vexriscv-own"]),
-        (["NO_SWEEP=1"], ["soc-model-vexriscv"]),
-        (["SWEEP=latency"], ["soc-model-vexriscv"]),
-        (["SWEEP=latency ratio"], ["soc-model-vexriscv", "soc-model-vexriscv-own"]),
-        (["CPU=rocket"], ["soc-model-rocket"]),
-        (["CPU=rocket", "ENGINE_RATIO=0.5"], ["soc-model-rocket", "soc-model-rocket-own"]),
-        (["CPU=rocket4"], ["soc-model-rocket4"]),
+        ([], "soc-model-vexriscv"),
+        (["CPU=rocket", "ENGINE_RATIO=0.5"], "soc-model-rocket-own"),
+        (["CPU=rocket4"], "soc-model-rocket4"),
     ],
 )
-def test_make_builds_the_models_that_are_measured(words, models):
+def test_make_builds_the_model_that_is_measured(words, model):
     command = ["make", "-C", str(ROOT), "--no-print-directory", "--dry-run", "bench-soc", *words]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.replace("\\\n", " ")
-    assert [word for word in said.split() if word.startswith("soc-model-")] == models
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert [word for word in said.split() if word.startswith("soc-model-")] == [model]

@@ -3,6 +3,7 @@
 
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,53 +37,31 @@ def binding() -> dict[str, Any]:
     return yaml.safe_load(BINDING.read_text())
 
 
-def compiled(example: str, output: Path) -> Path:
-    """Return the device tree with `example` in it, compiled; a warning of dtc is an error."""
-    command = ["dtc", "--in-format", "dts", "--out-format", "dtb", "--out", str(output), "-"]
-    source = TREE.format(example=example)
+@pytest.fixture(scope="module")
+def fdtget(binding, tmp_path_factory) -> Callable[..., list[str]]:
+    """Return fdtget on the device tree with the binding's example; a warning of dtc is an error."""
+    blob = tmp_path_factory.mktemp("binding") / "example.dtb"
+    command = ["dtc", "--in-format", "dts", "--out-format", "dtb", "--out", str(blob), "-"]
+    source = TREE.format(example=binding["examples"][0])
     done = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
-    return output
+
+    def run(option: str, *words: str) -> list[str]:
+        return subprocess.run(
+            ["fdtget", *option.split(), blob, *words], capture_output=True, text=True, check=True
+        ).stdout.split()
+
+    return run
 
 
-@pytest.fixture(scope="module")
-def blob(binding, tmp_path_factory) -> Path:
-    """Return the device tree of the binding's example."""
-    return compiled(binding["examples"][0], tmp_path_factory.mktemp("binding") / "example.dtb")
-
-
-def node(blob: Path) -> str:
-    """Return the path of the engine's node."""
-    names = subprocess.run(["fdtget", "-l", blob, "/"], capture_output=True, text=True, check=True).stdout.split()
-    engines = [name for name in names if name != "interrupt-controller"]
-    assert len(engines) == 1, names
-    return "/" + engines[0]
-
-
-def cells(blob: Path, name: str) -> list[int]:
-    """Return the 32-bit cells of a property of the engine's node."""
-    command = ["fdtget", "-t", "x", blob, node(blob), name]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return [int(cell, 16) for cell in done.stdout.split()]
-
-
-def properties(blob: Path) -> set[str]:
-    """Return the names of the engine's properties."""
-    done = subprocess.run(["fdtget", "-p", blob, node(blob)], capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
-
-
-def test_the_example_has_what_the_binding_requires_and_nothing_else(binding, blob):
+def test_the_example_is_what_the_binding_describes(binding, fdtget):
+    [node] = [f"/{name}" for name in fdtget("-l", "/") if name != "interrupt-controller"]
     assert binding["additionalProperties"] is False
-    assert set(binding["required"]) <= properties(blob) <= set(binding["properties"])
-
-
-def test_the_example_gives_address_interrupt_and_build_hash(blob):
-    base, size = cells(blob, "reg")
+    assert set(binding["required"]) <= set(fdtget("-p", node)) <= set(binding["properties"])
+    base, size = (int(cell, 16) for cell in fdtget("-t x", node, "reg"))
     assert size == hwswap_map.BAR_SIZE
-    assert base % size == 0 and node(blob).endswith(f"@{base:x}")
-    assert len(cells(blob, "interrupts")) == 1
-    assert len(cells(blob, "hwswap,build-hash")) == 2
+    assert base % size == 0 and node.endswith(f"@{base:x}")
+    assert [len(fdtget("-t x", node, name)) for name in ("interrupts", "hwswap,build-hash")] == [1, 2]
 
 
 def test_the_driver_takes_the_nodes_that_the_binding_describes(binding):

@@ -41,11 +41,6 @@ def get(tree: Path, node: str, name: str, form: str = "x") -> list[str]:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
 
 
-def nodes(tree: Path, path: str) -> list[str]:
-    """Return the names of a node's children."""
-    return subprocess.run(["fdtget", "-l", str(tree), path], capture_output=True, text=True, check=True).stdout.split()
-
-
 def test_dtc_has_nothing_to_say(exported, tmp_path):
     blob(exported / "soc.json", exported / "engine.json", "sim", tmp_path, initramfs_size=4096)
     command = ["dtc", "-I", "dts", "-O", "dtb", "-o", str(tmp_path / "again.dtb"), str(tmp_path / "t.dts")]
@@ -114,12 +109,7 @@ def test_initramfs_is_stated_when_there_is_one(exported, tmp_path):
 def test_a_soc_that_does_not_fit_is_one_sentence(exported, tmp_path, change, text):
     soc = changed(exported, tmp_path, change)
     with pytest.raises(InputError, match=text):
-        devicetree.source(soc, exported / "engine.json", "sim", initramfs_size=None)
-
-
-def test_without_an_engine_there_is_no_tree(exported, tmp_path):
-    with pytest.raises(InputError, match="sim/setup/build rtl-soc"):
-        devicetree.source(exported / "soc.json", tmp_path / "none.json", "sim", initramfs_size=None)
+        blob(soc, exported / "engine.json", "sim", tmp_path)
 
 
 def test_card_holds_all_that_a_board_loads(exported, tmp_path, monkeypatch):
@@ -151,19 +141,3 @@ def test_card_holds_all_that_a_board_loads(exported, tmp_path, monkeypatch):
 def test_a_board_runs_the_modes_that_its_engine_can_do(without, added, modes):
     engine = EngineInfo(4, 1, 2048, "0" * 16, "some", without, added)
     assert linux_plan.modes(engine) == tuple(modes.split())
-
-
-def test_a_soc_with_four_harts_has_a_node_and_interrupts_for_each(exported, tmp_path):
-    from hwswap_soc.simulation import rocket4
-
-    assert devicetree.HARTS[rocket4.NAME] == rocket4.HARTS
-    soc = changed(exported, tmp_path, lambda content: content["constants"].update(config_cpu_name=rocket4.NAME))
-    tree = blob(soc, exported / "engine.json", "sim", tmp_path)
-    cpus = [f"/cpus/cpu@{hart}" for hart in range(4)]
-    assert [get(tree, cpu, "reg") for cpu in cpus] == [["0"], ["1"], ["2"], ["3"]]
-    handles = [get(tree, f"{cpu}/interrupt-controller", "phandle")[0] for cpu in cpus]
-    assert len(set(handles)) == 4
-    for node, numbers in (("clint", ("3", "7")), ("interrupt-controller", ("b", "9"))):
-        found = next(name for name in nodes(tree, "/soc") if name.startswith(f"{node}@"))
-        wanted = [cell for handle in handles for number in numbers for cell in (handle, number)]
-        assert get(tree, f"/soc/{found}", "interrupts-extended") == wanted

@@ -69,9 +69,9 @@ def test_another_netlist_tool_or_option_begins_anew(tmp_path, monkeypatch):
     assert engine_fmax.folder_of(design, {"yosys": "0.52"}, tmp_path) != first
 
 
-def test_the_size_is_counted_and_put_into_a_sentence(tmp_path, monkeypatch, capsys):
+def test_the_size_is_counted(tmp_path, monkeypatch):
     """A carry cell is two LUTs; the part's netlist is read, and no other."""
-    read = []
+    read, saved = [], {}
 
     def netlist(engine, output):
         read.append(engine)
@@ -79,16 +79,13 @@ def test_the_size_is_counted_and_put_into_a_sentence(tmp_path, monkeypatch, caps
         return write_netlist(output / "engine.json", cells)
 
     monkeypatch.setattr(engine_fmax, "netlist", netlist)
-    monkeypatch.setattr(fpga_tools, "versions", lambda *names: dict.fromkeys(names, "1"))
+    monkeypatch.setattr(engine_fmax.schema, "save", lambda name, figures, **_: saved.update({name: figures}))
     (tmp_path / "part").mkdir()
     (tmp_path / "part" / "engine.json").write_text(json.dumps(_ENGINE))
     options = argparse.Namespace(engine=tmp_path / "part", output=tmp_path / "size")
     assert engine_fmax.run_size(options) == 0
     assert read == [tmp_path / "part"]
-    said = capsys.readouterr().out
-    assert "profile wide, 32 devices, 64 CPUs, 512 clusters, build 0123: 3 LUTs (0 % of an ECP5-85F)" in said
-    found = json.loads((tmp_path / "size" / "size.json").read_text())
-    assert found["utilisation"]["total"] == {"LUT": 3, "FF": 1, "BRAM": 1, "DSP": 0}
+    assert {figure.what: figure.value for figure in saved["engine-size-wide"]} == {"LUT": 3, "FF": 1, "BRAM": 1}
 
 
 def test_what_is_not_there_is_said_in_a_sentence(tmp_path):

@@ -12,16 +12,11 @@ from pathlib import Path
 import pytest
 from hwswap.project.paths import BUILD, ROOT
 from hwswap_litex import EngineInfo, InputError
-from hwswap_soc.simulation.run import run
+from hwswap_soc.bench.runs import Machine, build_firmware
+from hwswap_soc.simulation.run import LATENCY, run
 
-HERE = Path(__file__).parent
-FIRMWARE = ROOT / "litex" / "firmware"
 CPUS = os.environ.get("HWSWAP_SOC_CPUS", "vexriscv").split()
 DONE = r"^HWSWAP-DONE"
-ARCH = {
-    "vexriscv": ("-march=rv32im_zicsr", "-mabi=ilp32", "0x40000000"),
-    "rocket": ("-march=rv64imac_zicsr", "-mabi=lp64", "0x80000000"),
-}
 
 
 def model_of(cpu: str) -> Path:
@@ -40,28 +35,15 @@ def model(cpu) -> Path:
     return model_of(cpu)
 
 
-def image_of(name: str, cpu: str, model: Path, folder: Path) -> Path:
-    """firmware/NAME.c as an image of main RAM."""
-    arch, abi, ram = ARCH[cpu]
-    sources = [HERE / "firmware" / f"{name}.c", FIRMWARE / "engine" / "engine.c"]
-    sources += [FIRMWARE / "platform" / name for name in ("start.S", "memory.c", "console.c")]
-    command = ["riscv64-unknown-elf-gcc", arch, abi, "-mcmodel=medany", "-std=gnu17", "-O2", "-ffreestanding"]
-    command += ["-fno-tree-loop-distribute-patterns", "-Wall", "-Wextra", "-Werror", "-nostdlib", "-nostartfiles"]
-    command += ["-static", "-Wl,--no-warn-rwx-segments", "-Wl,--build-id=none", f"-Wl,--defsym=RAM_BASE={ram}"]
-    command += [f"-I{FIRMWARE / name}" for name in ("engine", "platform", "allocator")]
-    command += [f"-I{ROOT / 'hw' / 'generated'}", "-isystem", f"{model}/include"]
-    command += ["-T", f"{FIRMWARE}/platform/image.ld", "-o", f"{folder}/{name}.elf", *map(str, sources), "-lgcc"]
-    subprocess.run(command, check=True)
-    subprocess.run(
-        ["riscv64-unknown-elf-objcopy", "-O", "binary", f"{folder}/{name}.elf", f"{folder}/{name}.bin"], check=True
-    )
-    return folder / f"{name}.bin"
+def image_of(cpu: str, model: Path, folder: Path) -> Path:
+    """litex/firmware/probe as an image of main RAM."""
+    return build_firmware(Machine(model, cpu, "probe", LATENCY), "", folder)
 
 
 @pytest.fixture(scope="module")
 def probe(cpu, model, tmp_path_factory) -> Path:
-    """firmware/probe.c as an image of main RAM."""
-    return image_of("probe", cpu, model, tmp_path_factory.mktemp(f"probe-{cpu}"))
+    """That image."""
+    return image_of(cpu, model, tmp_path_factory.mktemp(f"probe-{cpu}"))
 
 
 def answer(lines: list[str]) -> dict:
@@ -81,7 +63,7 @@ def test_every_way_between_cpu_and_engine(model, probe):
 @pytest.mark.parametrize("ratio", [0.7, 1.9])
 def test_every_way_when_the_engine_has_a_clock_of_its_own(ratio, tmp_path):
     model = model_of("vexriscv-own")
-    image = image_of("probe", "vexriscv", model, tmp_path)
+    image = image_of("vexriscv", model, tmp_path)
     result = run(model, image, stop=DONE, max_cycles=4_000_000, engine_ratio=ratio)
     assert (result.reason, result.lines[-1]) == ("stop", "HWSWAP-DONE 0"), "\n".join(result.lines)
     assert answer(result.lines)["interrupts"] == 1

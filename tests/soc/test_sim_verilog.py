@@ -29,7 +29,7 @@ def test_no_constant_waits_for_a_change(cpu, tmp_path):
 
 def test_a_missing_engine_is_said_in_one_sentence(tmp_path):
     with pytest.raises(InputError, match="rtl-soc"):
-        HwSwap.from_build(ModelPlatform(), tmp_path)
+        HwSwap(ModelPlatform(), tmp_path)
     (tmp_path / "engine.json").write_text("{}")
     with pytest.raises(InputError, match="not an engine description"):
         EngineInfo.load(tmp_path)

@@ -184,10 +184,9 @@ static COLD uint64_t swap_word(const struct swap *swap, unsigned type, uint32_t 
   return device->clusters[offset / SWAP_SLOTS].table[offset % SWAP_SLOTS];
 }
 
-/* An allocator's operations; the form's own beside those of this file. */
-#define SWAP_OPS(form, allocate)                                                                                       \
+/* An allocator's operations; its own beside those of this file. */
+#define SWAP_OPS(allocate)                                                                                             \
   {                                                                                                                    \
-      .name = form,                                                                                                    \
       .create = swap_create,                                                                                           \
       .destroy = swap_destroy,                                                                                         \
       .prepare = device_prepare,                                                                                       \

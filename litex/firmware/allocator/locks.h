@@ -25,16 +25,6 @@ enum lock_kind {
   LOCK_KINDS,
 };
 
-/**
- * struct lock_counts - of one hart, for one kind of lock
- * @taken: how often
- * @waited: cycles from asking to having, where it was not to be had at once
- * @held: cycles from having to letting go; only with SWAP_LOCK_PROFILE
- */
-struct lock_counts {
-  uint32_t taken, waited, held, since;
-};
-
 #if SWAP_HARTS > 1
 
 #define OWN_LINE __attribute__((aligned(64))) /* a cache line that others do not write to for other reasons */
@@ -51,9 +41,12 @@ union lock {
 
 #define LOCK_TICKET 0x10000u
 
-/** struct hart_counts - what a hart has counted, in lines of its own */
+/**
+ * struct hart_counts - what a hart has counted, in lines of its own
+ * @waited: cycles from asking for a lock to having it, where it was not to be had at once
+ */
 struct hart_counts {
-  struct lock_counts locks[LOCK_KINDS];
+  uint32_t waited[LOCK_KINDS];
 } OWN_LINE;
 
 extern struct hart_counts hart_counts[SWAP_HARTS];
@@ -85,23 +78,12 @@ void lock_rest(void);
 
 #endif
 
-static inline void lock_got(enum lock_kind kind) {
-#ifdef SWAP_LOCK_PROFILE
-  struct lock_counts *counts = &hart_counts[hart_number()].locks[kind];
-
-  counts->taken++;
-  counts->since = lock_clock();
-#else
-  (void)kind;
-#endif
-}
-
 static __attribute__((noinline, unused)) void lock_wait(union lock *lock, uint16_t ticket, enum lock_kind kind) {
   const uint32_t start = lock_clock();
 
   while (__atomic_load_n(&lock->turn, __ATOMIC_ACQUIRE) != ticket)
     lock_rest();
-  hart_counts[hart_number()].locks[kind].waited += lock_clock() - start;
+  hart_counts[hart_number()].waited[kind] += lock_clock() - start;
 }
 
 static inline void lock_take(union lock *lock, enum lock_kind kind) {
@@ -109,27 +91,18 @@ static inline void lock_take(union lock *lock, enum lock_kind kind) {
 
   if ((uint16_t)word != word >> 16)
     lock_wait(lock, (uint16_t)(word >> 16), kind);
-  lock_got(kind);
 }
 
 static inline bool lock_try(union lock *lock, enum lock_kind kind) {
   uint32_t word = __atomic_load_n(&lock->word, __ATOMIC_RELAXED);
 
-  if ((uint16_t)word != word >> 16 ||
-      !__atomic_compare_exchange_n(&lock->word, &word, word + LOCK_TICKET, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-    return false;
-  lock_got(kind);
-  return true;
+  (void)kind;
+  return (uint16_t)word == word >> 16 &&
+         __atomic_compare_exchange_n(&lock->word, &word, word + LOCK_TICKET, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
 static inline void lock_drop(union lock *lock, enum lock_kind kind) {
-#ifdef SWAP_LOCK_PROFILE
-  struct lock_counts *counts = &hart_counts[hart_number()].locks[kind];
-
-  counts->held += lock_clock() - counts->since;
-#else
   (void)kind;
-#endif
   __atomic_store_n(&lock->turn, (uint16_t)(__atomic_load_n(&lock->turn, __ATOMIC_RELAXED) + 1), __ATOMIC_RELEASE);
 }
 

@@ -269,4 +269,4 @@ struct stock_state stock_state_of(const struct swap *swap, unsigned type, uint32
   return swap->devices[type]->clusters[cluster].state;
 }
 
-const struct swap_ops swap_stock = SWAP_OPS("stock", stock_alloc);
+const struct swap_ops swap_stock = SWAP_OPS(stock_alloc);

@@ -62,7 +62,6 @@ struct swap;
 
 /**
  * struct swap_ops - an allocator
- * @name: in one word
  * @create: makes one without devices; NULL without memory. @devices bounds how many devices there will be, @cpus how
  *	many CPUs allocate
  * @destroy: gives all memory back
@@ -76,7 +75,6 @@ struct swap;
  * @word: a slot's word; 0 where its cluster has no table
  */
 struct swap_ops {
-  const char *name;
   struct swap *(*create)(const struct swap_memory *memory, unsigned devices, unsigned cpus);
   void (*destroy)(struct swap *swap);
   enum swap_status (*prepare)(struct swap *swap, unsigned type, uint32_t pages, unsigned flags, int priority);

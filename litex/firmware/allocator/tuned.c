@@ -330,4 +330,4 @@ static COLD void drop_table(struct swap *swap, struct cluster *cluster) {
   swap_table_put(&swap->tables, cluster->table);
 }
 
-const struct swap_ops swap_tuned = SWAP_OPS("tuned", tuned_alloc);
+const struct swap_ops swap_tuned = SWAP_OPS(tuned_alloc);

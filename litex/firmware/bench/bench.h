@@ -5,35 +5,16 @@
 
 #include "grants.h"
 
-/* Sizes, set by whoever builds the program; all of them are printed. */
-#ifndef BENCH_CLUSTERS
-#define BENCH_CLUSTERS 32 /* of the swap device */
-#endif
-#ifndef BENCH_ROUNDS
-#define BENCH_ROUNDS 2 /* times that all is allocated and freed */
-#endif
-#ifndef BENCH_COUNT
-#define BENCH_COUNT 512 /* slots allocated in a round, at most; for a large order at least BENCH_LEAST times */
-#endif
-#ifndef BENCH_LEAST
-#define BENCH_LEAST 64
-#endif
-#ifndef BENCH_ORDERS
-#define BENCH_ORDERS 0x215 /* a bit an order */
-#endif
-#ifndef BENCH_SCHEMES
-#define BENCH_SCHEMES 0x7f /* a bit a scheme of bench_schemes */
-#endif
-#ifndef BENCH_PAUSE
+/*
+ * Sizes, set by whoever builds the program:
+ *   BENCH_CLUSTERS  of the swap device
+ *   BENCH_ROUNDS    times that all is allocated and freed
+ *   BENCH_COUNT     slots allocated in a round, at most; for a large order at least BENCH_LEAST times
+ *   BENCH_ORDERS    a bit an order
+ *   BENCH_SCHEMES   a bit a scheme of bench_schemes
+ */
 #define BENCH_PAUSE 64 /* engine cycles of rest behind a look at marks or rings that found nothing */
-#endif
-#ifndef BENCH_GAP
-#define BENCH_GAP 0 /* cycles of waiting before each operation */
-#endif
-#ifndef BENCH_SEED
 #define BENCH_SEED 1
-#endif
-
 #define BENCH_PAGES (BENCH_CLUSTERS * SWAP_SLOTS)
 #define BENCH_OPERATIONS 1024 /* in a round, at most */
 

@@ -11,7 +11,6 @@ int main(void) {
   json_number("engine_own_clock", HWSWAP_ENGINE_OWN_CLOCK);
   json_number("timer_overhead", measure_overhead());
   json_number("rounds", BENCH_ROUNDS);
-  json_number("gap", BENCH_GAP);
   json_end();
   for (unsigned i = 0; i < bench_nr_schemes; i++) {
     for (unsigned state = 0; state < (bench_schemes[i]->alloc_plain ? 2 : 1); state++) {

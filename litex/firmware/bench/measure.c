@@ -34,15 +34,6 @@ static inline void add(struct series *series, uint32_t cycles) {
   series->cycles[series->nr++] = cycles > overhead ? cycles - overhead : 0;
 }
 
-static void wait_a_little(void) {
-#if BENCH_GAP
-  const uint32_t start = cycles_now();
-
-  while (cycles_now() - start < BENCH_GAP)
-    ;
-#endif
-}
-
 /* The value at place n in rising order; the values change places. */
 static uint32_t nth(uint32_t *values, uint32_t nr, uint32_t n) {
   int32_t low = 0, high = (int32_t)nr - 1, place = (int32_t)n;
@@ -120,7 +111,6 @@ static __attribute__((noinline)) uint32_t allocate(const struct scheme *scheme, 
     uint32_t before;
     enum swap_status status;
 
-    wait_a_little();
     before = cycles_now();
     status = scheme->alloc(order, &places[held]);
     add(&allocs, cycles_now() - before);
@@ -151,7 +141,6 @@ static __attribute__((noinline)) void give_back(const struct scheme *scheme, uns
     uint32_t before;
     enum swap_status status;
 
-    wait_a_little();
     before = cycles_now();
     status = scheme->free(places[at], nr);
     add(&frees, cycles_now() - before);

@@ -24,7 +24,6 @@ static COLD void identify(struct engine *engine) {
   engine->devices = (unsigned)FIELD_GET(HWSWAP_CAPS_DEVICES, caps);
   engine->cpus = (unsigned)FIELD_GET(HWSWAP_CAPS_CPUS, caps);
   engine->clusters = (uint32_t)FIELD_GET(HWSWAP_CAPS_CLUSTERS, caps);
-  engine->has_check = caps & HWSWAP_CAPS_CHECK;
   engine->has_grants = caps & HWSWAP_CAPS_GRANTS;
 }
 
@@ -70,7 +69,6 @@ unsigned engine_command(struct engine *engine, const struct engine_command *comm
 
   shared_write(engine->commands, at + HWSWAP_COMMAND_HEAD_OFFSET,
                FIELD_PUT(HWSWAP_COMMAND_HEAD_OPCODE, command->opcode) |
-                   FIELD_PUT(HWSWAP_COMMAND_HEAD_CPU, command->cpu) |
                    FIELD_PUT(HWSWAP_COMMAND_HEAD_ORDER, command->order) |
                    FIELD_PUT(HWSWAP_COMMAND_HEAD_TYPE, command->type) | FIELD_PUT(HWSWAP_COMMAND_HEAD_NR, command->nr));
   shared_write(engine->commands, at + HWSWAP_COMMAND_ARG0_OFFSET, command->arguments[0]);
@@ -127,7 +125,7 @@ COLD const char *engine_check(struct engine *engine, unsigned type) {
   const char *stopped = engine_stopped();
   uint64_t result;
 
-  if (stopped || !engine->has_check)
+  if (stopped)
     return stopped;
   if (engine_command(engine, &check, &result) != HWSWAP_STATUS_OK)
     return "the engine refuses CHECK";

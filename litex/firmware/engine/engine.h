@@ -26,7 +26,7 @@
 /**
  * struct engine - the engine, as a hart sees it
  * @devices, @cpus, @clusters: what it was built for
- * @has_check, @has_grants: it has the command CHECK, or marks and grants
+ * @has_grants: it has marks and grants
  * @build: hash of its build
  * @commands, @completions: the rings
  * @command_count: commands ever written
@@ -35,7 +35,7 @@
  */
 struct engine {
   unsigned devices, cpus;
-  bool has_check, has_grants;
+  bool has_grants;
   uint32_t clusters;
   uint64_t build;
   struct shared commands, completions;
@@ -112,7 +112,6 @@ void engine_enable(uint64_t control);
  */
 struct engine_command {
   unsigned opcode;
-  unsigned cpu;
   unsigned order;
   unsigned type;
   unsigned nr;

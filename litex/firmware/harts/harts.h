@@ -9,25 +9,14 @@
 #error "this program is for several harts: build it with -DSWAP_HARTS=4"
 #endif
 
-/* Sizes, set by whoever builds the program; all of them are printed. */
-#ifndef HARTS_STEPS
-#define HARTS_STEPS 160 /* timed operations of the hart that is through first */
-#endif
-#ifndef HARTS_WARM
-#define HARTS_WARM 32 /* operations before, which are not timed */
-#endif
-#ifndef HARTS_HELD
-#define HARTS_HELD 64 /* allocations that a hart holds at most */
-#endif
-#ifndef HARTS_MOST
-#define HARTS_MOST SWAP_HARTS /* harts that are measured at most: 1, 2, 4 ... up to it */
-#endif
-#ifndef HARTS_STATES
-#define HARTS_STATES 0x7 /* a bit a state: empty, fragmented, nearly full */
-#endif
-#ifndef HARTS_LOADS
-#define HARTS_LOADS 0xf /* a bit a load of harts_loads */
-#endif
+/*
+ * Sizes, set by whoever builds the program, beside BENCH_CLUSTERS and BENCH_SCHEMES:
+ *   HARTS_STEPS   timed operations of the hart that is through first
+ *   HARTS_WARM    operations before, which are not timed
+ *   HARTS_HELD    allocations that a hart holds at most
+ *   HARTS_STATES  a bit a state: empty, fragmented, nearly full
+ *   HARTS_LOADS   a bit a load of harts_loads
+ */
 
 /**
  * struct load - what harts do

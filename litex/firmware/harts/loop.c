@@ -133,7 +133,7 @@ static void forget(struct worker *worker, unsigned hart) {
   worker->allocs = (struct tally){0};
   worker->frees = (struct tally){0};
   for (unsigned kind = 0; kind < LOCK_KINDS; kind++)
-    hart_counts[hart].locks[kind] = (struct lock_counts){0};
+    hart_counts[hart].waited[kind] = 0;
 }
 
 static void work(unsigned hart) {
@@ -210,28 +210,15 @@ static void tell(const char *state, const char *operation, size_t offset) {
 }
 
 static void tell_locks(const char *state) {
-  static const char *const names[LOCK_KINDS][3] = {{"cluster_waited", "cluster_taken", "cluster_held"},
-                                                   {"device_waited", "device_taken", "device_held"},
-                                                   {"list_waited", "list_taken", "list_held"},
-                                                   {"memory_waited", "memory_taken", "memory_held"}};
+  static const char *const names[LOCK_KINDS] = {"cluster", "device", "list", "memory"};
 
   tell_key("locks", state);
   for (unsigned kind = 0; kind < LOCK_KINDS; kind++) {
-    uint64_t waited = 0, taken = 0, held = 0;
+    uint64_t waited = 0;
 
-    for (unsigned hart = 0; hart < now.harts; hart++) {
-      waited += hart_counts[hart].locks[kind].waited;
-      taken += hart_counts[hart].locks[kind].taken;
-      held += hart_counts[hart].locks[kind].held;
-    }
-    json_number(names[kind][0], waited);
-#ifdef SWAP_LOCK_PROFILE
-    json_number(names[kind][1], taken);
-    json_number(names[kind][2], held);
-#else
-    (void)taken;
-    (void)held;
-#endif
+    for (unsigned hart = 0; hart < now.harts; hart++)
+      waited += hart_counts[hart].waited[kind];
+    json_number(names[kind], waited);
   }
   json_end();
 }

@@ -15,7 +15,7 @@ static const char *const states[] = {"empty", "fragmented", "full"};
 
 static void loads(const struct scheme *scheme, unsigned state) {
   for (unsigned load = 0; load < harts_nr_loads; load++) {
-    for (unsigned nr = 1; nr <= HARTS_MOST && HARTS_LOADS >> load & 1; nr *= 2)
+    for (unsigned nr = 1; nr <= SWAP_HARTS && HARTS_LOADS >> load & 1; nr *= 2)
       harts_measure(scheme, states[state], &harts_loads[load], nr);
   }
 }
@@ -26,11 +26,6 @@ int main(void) {
   json_number("steps", HARTS_STEPS);
   json_number("warm", HARTS_WARM);
   json_number("held", HARTS_HELD);
-#ifdef SWAP_LOCK_PROFILE
-  json_number("profile", 1);
-#else
-  json_number("profile", 0);
-#endif
   json_end();
   for (unsigned i = 0; i < bench_nr_schemes; i++) {
     for (unsigned state = 0; state < sizeof(states) / sizeof(*states); state++) {

@@ -112,25 +112,18 @@ class HwSwap(LiteXModule):
 
     region_size = hwswap_map.BAR_SIZE
 
-    def __init__(
-        self,
-        platform,
-        rtl: Path,
-        info: EngineInfo,
-        clock_domain: str = "sys",
-    ) -> None:
+    def __init__(self, platform, rtl: Path, clock_domain: str = "sys") -> None:
         """Adds the engine's source to `platform` and makes the core.
 
         Args:
             platform: the LiteX platform.
-            rtl: folder that holds HwSwap.sv.
-            info: what `rtl` was made for.
+            rtl: folder that holds HwSwap.sv and engine.json, which has its sizes.
             clock_domain: the engine's own; all ports of this core stay in sys.
         """
         source = Path(rtl) / "HwSwap.sv"
         if not source.is_file():
             raise InputError(f"{source} does not exist: build the engine with 'sim/setup/build rtl-soc'")
-        self.info = info
+        self.info = EngineInfo.load(rtl)
         self.bus = axi.AXILiteInterface(data_width=64, address_width=32)
         self.dma = axi.AXIInterface(data_width=64, address_width=64, id_width=4)
         self.ev = LevelInterrupt()
@@ -148,11 +141,6 @@ class HwSwap(LiteXModule):
 
         platform.add_source(str(source))
         self.specials += Instance("HwSwap", name="hwswap_engine", **self._ports(bus, dma, irq, clock_domain))
-
-    @classmethod
-    def from_build(cls, platform, rtl: Path, clock_domain: str = "sys") -> "HwSwap":
-        """Makes the core for the engine in folder `rtl`, with the sizes its engine.json states."""
-        return cls(platform, rtl, EngineInfo.load(rtl), clock_domain)
 
     def _ports(self, bus: axi.AXILiteInterface, dma: axi.AXIInterface, irq: Signal, clock_domain: str) -> dict:
         """The connections of the Verilog module, by LiteX's naming (i_ and o_)."""

@@ -57,7 +57,7 @@ def add_hwswap(
     Returns:
         The engine, which is in the SoC under `name`.
     """
-    engine = HwSwap.from_build(soc.platform, rtl, clock_domain)
+    engine = HwSwap(soc.platform, rtl, clock_domain)
     soc.add_module(name=name, module=engine)
     soc.bus.add_slave(name, engine.bus, SoCRegion(origin=origin, size=HwSwap.region_size, cached=False))
     if soc.irq.enabled:

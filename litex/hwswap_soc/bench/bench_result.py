@@ -17,9 +17,6 @@ DONE = "HWSWAP-DONE"
 SCHEMES = ("stock", "tuned", "register", "ring", "grants", "trusted", "words")
 """All there are, in the order of the firmware's bits."""
 
-COMPARED = SCHEMES[:5]
-"""Those every run has."""
-
 STATES = ("empty", "fragmented")
 OPS = ("alloc", "free")
 
@@ -63,29 +60,6 @@ class Report:
 
     platform: dict
     cells: dict[Key, Cell]
-
-    @property
-    def orders(self) -> list[int]:
-        """Orders measured."""
-        return sorted({order for _, _, order, _ in self.cells})
-
-    @property
-    def schemes(self) -> list[str]:
-        """Schemes measured."""
-        there = {scheme for scheme, *_ in self.cells}
-        return [scheme for scheme in SCHEMES if scheme in there]
-
-    def cell(self, scheme: str, state: str, order: int, op: str) -> Cell | None:
-        """A cell in which anything was done; None: there is none."""
-        cell = self.cells.get((scheme, state, order, op))
-        return cell if cell and cell.n else None
-
-    def pair(self, scheme: str, state: str, order: int) -> float | None:
-        """Mean cycles of an allocation and of its free together; of the allocation alone where all of them fail."""
-        alloc, free = (self.cell(scheme, state, order, op) for op in OPS)
-        if alloc is None:
-            return None
-        return alloc.mean + (free.mean if free else 0)
 
 
 _FIELDS = ("n", "failures", "sum", "extra", "p50", "p99", "max")

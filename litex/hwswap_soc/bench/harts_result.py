@@ -39,12 +39,12 @@ class Measured:
     Attributes:
         platforms: of the runs.
         cells: by key and operation, on all harts together, waiting included; without percentiles.
-        locks: by key: cycles waited by kind of lock, `waited`; with a profile also `taken` and `held`.
+        locks: by key: cycles waited by kind of lock.
     """
 
     platforms: list[dict[str, Any]] = field(default_factory=list)
     cells: dict[tuple[Key, str], Cell] = field(default_factory=dict)
-    locks: dict[Key, dict[str, dict[str, int]]] = field(default_factory=dict)
+    locks: dict[Key, dict[str, int]] = field(default_factory=dict)
 
     def cycles(self, key: Key) -> float | None:
         """Mean cycles of an allocation and a free together; None: not measured."""
@@ -56,11 +56,7 @@ class Measured:
     def waited(self, key: Key) -> float:
         """Cycles an allocation and a free waited for locks, together."""
         calls = sum(self.cells[key, op].n for op in OPS)
-        return 2 * sum(kind["waited"] for kind in self.locks[key].values()) / calls
-
-    def keys(self) -> list[Key]:
-        """What was measured, without the number of harts: that is 1."""
-        return [(scheme, state, load, 1) for scheme, state, load, harts in self.locks if harts == 1]
+        return 2 * sum(self.locks[key].values()) / calls
 
 
 def case(state: str, load: str) -> str:
@@ -78,12 +74,7 @@ def parse(lines: list[str], into: Measured) -> None:
         if values["kind"] == "cell":
             into.cells[key, values["op"]] = Cell(**{name: values[name] for name in CELL})
         else:
-            kinds: dict[str, dict[str, int]] = {name: {} for name in LOCKS}
-            for name, value in values.items():
-                lock, _, what = name.partition("_")
-                if lock in kinds:
-                    kinds[lock][what] = value
-            into.locks[key] = kinds
+            into.locks[key] = {name: values[name] for name in LOCKS}
 
 
 def figures(measured: Measured) -> list[Figure]:

@@ -2,32 +2,25 @@
 """What the benches on one hart and on several share: a model, a program built for it, and several runs at a time."""
 
 import concurrent.futures
-import hashlib
-import json
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Protocol
 
-from hwswap.project import provenance
 from hwswap.project.paths import BUILD, ROOT
 from hwswap_litex import InputError
 from rich.console import Console
-from rich.progress import Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from hwswap_soc.bench.bench_result import DONE, objects
 from hwswap_soc.simulation.run import run as simulate
 
-Thing = TypeVar("Thing")
-Show = Callable[[int, float], None]
-"""Called with a run's cycles and seconds so far."""
-
+OUTPUT = BUILD / "bench-soc"
+"""Where programs are built."""
 
 MAX_CYCLES = 2_000_000_000
-
-_BUILDING = threading.Lock()
-# Runs of one program differ in what the simulation is told, and build it in the same folder.
 
 
 class Form(Protocol):
@@ -37,147 +30,116 @@ class Form(Protocol):
         """Options for the compiler."""
 
 
+@dataclass(frozen=True)
+class Machine:
+    """What forms are measured on.
+
+    Attributes:
+        model: the simulated SoC.
+        cpu: `vexriscv` or `rocket`, as the firmware's Makefile has it.
+        program: of the firmware.
+        latency: DRAM latency, cycles.
+        ratio: engine clock to CPU clock.
+    """
+
+    model: Path
+    cpu: str
+    program: str
+    latency: int
+    ratio: float = 1.0
+
+
 class Interrupted(Exception):
     """The run was ended before its time."""
 
 
-def build_firmware(model: Path, cpu: str, defines: str, output: Path, program: str) -> Path:
-    """Builds a program of the firmware for a model; returns the image.
-
-    Args:
-        model: the simulated SoC.
-        cpu: `vexriscv` or `rocket`, as the firmware's Makefile has it.
-        defines: options for the compiler.
-        output: folder.
-        program: name of the program.
-    """
-    command = ["make", "-s", "-C", str(ROOT / "litex" / "firmware"), f"OUT={output}", f"SOC={model}", f"CPU={cpu}"]
-    command += [f"DEFINES={defines}", str(output / f"{program}.bin")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise InputError(f"the firmware could not be built: {(done.stderr or done.stdout).strip()}")
-    return output / f"{program}.bin"
-
-
-def model_folder(name: str, engine: str = "rtl-soc") -> Path:
+def model_folder(cpu: str, own_clock: bool = False) -> Path:
     """Where a simulated SoC is.
 
     Args:
-        name: what sim/setup/build calls it.
-        engine: what it calls the engine in it.
+        cpu: name of the CPU.
+        own_clock: the engine has a clock of its own.
     """
-    folder = BUILD / name
+    folder = BUILD / f"soc-model-{cpu}{'-own' if own_clock else ''}"
     if not (folder / "model.json").is_file():
-        raise InputError(f"{folder} is not there: run 'sim/setup/build {engine} {name}' first")
+        raise InputError(f"{folder} is not there: 'make bench-soc' with CPU= and ENGINE_RATIO= builds it")
     # Where the link points to now: it may point elsewhere before a long run ends.
     return folder.resolve()
 
 
-def engine_of(model: Path) -> dict[str, Any]:
-    """What the engine in a model was built for, as the model's exports tell it; the firmware insists on that build."""
-    constants = json.loads((model / "soc.json").read_text())["constants"]
-    facts = {name: constants[f"hwswap_{name}"] for name in ("devices", "cpus", "clusters")}
-    build = constants["hwswap_build_hash_hi"] << 32 | constants["hwswap_build_hash_lo"]
-    return facts | {"build_hash": f"{build:016x}"}
+def build_firmware(machine: Machine, defines: str, output: Path) -> Path:
+    """Builds the program; returns the image.
+
+    Args:
+        machine: what for.
+        defines: options for the compiler.
+        output: folder.
+    """
+    image = output / f"{machine.program}.bin"
+    command = ["make", "-s", "-C", str(ROOT / "litex" / "firmware"), f"OUT={output}", f"SOC={machine.model}"]
+    command += [f"CPU={machine.cpu}", f"DEFINES={defines}", str(image)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise InputError(f"the firmware could not be built: {(done.stderr or done.stdout).strip()}")
+    return image
 
 
-def measure(
-    form: Form,
-    model: Path,
-    cpu: str,
-    program: str,
-    output: Path,
-    latency: int,
-    ratio: float = 1.0,
-    stop: threading.Event | None = None,
-    show: Show | None = None,
-) -> dict[str, Any]:
-    """Makes one run, unless the same program was run before on the same simulated SoC.
+def measure(form: Form, machine: Machine, output: Path, show: Callable[[int, float], None]) -> list[str]:
+    """Makes one run; returns what it printed.
 
     Args:
         form: how much is measured.
-        model: the simulated SoC.
-        cpu: as for `build_firmware`.
-        program: of the firmware.
-        output: folder for the firmware, and for runs that were made.
-        latency: DRAM latency, cycles.
-        ratio: engine clock to CPU clock.
-        stop: ends the run when set.
-        show: called with cycles and seconds so far.
-
-    Returns:
-        What it printed, `lines`, with `cycles`, `seconds`, `commit` and `latency`.
+        machine: on what.
+        output: folder for the program.
+        show: called with cycles and seconds so far; the run ends when it raises.
     """
-    number = hashlib.sha256(f"{form.defines()} {model}".encode()).hexdigest()[:8]
-    with _BUILDING:
-        image = build_firmware(model, cpu, form.defines(), output / f"firmware-{program}-{cpu}-{number}", program)
-    parts = [image.read_bytes(), (model / "soc-sim").read_bytes(), f"{latency} {ratio}".encode()]
-    name = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:16]
-    kept = output / "runs" / f"{name}.json"
-    if kept.is_file():
-        return json.loads(kept.read_text())
-
-    def watch(cycles: int, seconds: float) -> None:
-        if stop is not None and stop.is_set():
-            raise Interrupted
-        if show is not None:
-            show(cycles, seconds)
-
+    image = build_firmware(machine, form.defines(), output)
     result = simulate(
-        model,
+        machine.model,
         image,
         stop=f"^{DONE}",
         max_cycles=MAX_CYCLES,
-        dram_latency=latency,
-        engine_ratio=ratio,
-        on_progress=watch,
+        dram_latency=machine.latency,
+        engine_ratio=machine.ratio,
+        on_progress=show,
     )
     # One that did not end well ends here.
     list(objects(result.lines))
-    run = {"lines": result.lines, "cycles": result.cycles, "seconds": round(result.seconds, 1)}
-    run |= {"commit": provenance.commit(), "latency": latency}
-    kept.parent.mkdir(exist_ok=True)
-    kept.write_text(json.dumps(run, indent=1) + "\n")
-    return run
+    return result.lines
 
 
-def together(
-    things: Sequence[Thing],
-    measure: Callable[[Thing, threading.Event, Show], dict[str, Any]],
-    jobs: int,
-    console: Console,
-) -> Iterator[dict[str, Any]]:
-    """Makes all runs, some at a time; shows how far they are. Yields what each measured, in the order of `things`.
+def together(forms: Sequence[Form], machine: Machine, jobs: int) -> Iterator[list[str]]:
+    """Makes all runs, some at a time; shows how far they are. Yields what each printed, in the order of the forms.
 
     Args:
-        things: what is to be run; str() names it.
-        measure: makes a run, with its `cycles` and `seconds`.
+        forms: what is to be measured; str() names it.
+        machine: on what.
         jobs: at a time.
-        console: where it is shown.
     """
     stop = threading.Event()
+    console = Console(stderr=True, highlight=False)
     columns = (TextColumn("{task.description}"), TextColumn("{task.fields[state]}"), TimeElapsedColumn())
     with (
         Progress(*columns, console=console) as display,
         concurrent.futures.ThreadPoolExecutor(max_workers=jobs) as pool,
     ):
 
-        def one(thing: Thing, task: TaskID) -> dict[str, Any]:
+        def one(number: int) -> list[str]:
+            task = display.add_task(str(forms[number]), state="")
+
             def show(cycles: int, seconds: float) -> None:
+                if stop.is_set():
+                    raise Interrupted
                 rate = cycles / max(seconds, 0.001) / 1e3
                 display.update(task, state=f"{cycles / 1e6:.1f} Mcycles, {rate:.0f} kcycles/s")
 
-            display.start_task(task)
-            entry = measure(thing, stop, show)
-            text = f"{entry['cycles'] / 1e6:.1f} Mcycles, done"
-            display.update(task, state=text)
+            lines = measure(forms[number], machine, OUTPUT / f"{machine.program}-{machine.cpu}-{number}", show)
             display.stop_task(task)
             if not console.is_terminal:
-                console.print(f"bench-soc: {thing}: {text} in {entry['seconds']:.0f} s")
-            return entry
+                console.print(f"bench-soc: {forms[number]} is done")
+            return lines
 
-        tasks = [display.add_task(str(thing), start=False, state="waits") for thing in things]
-        futures = [pool.submit(one, thing, task) for thing, task in zip(things, tasks, strict=True)]
+        futures = [pool.submit(one, number) for number in range(len(forms))]
         try:
             for future in futures:
                 yield future.result()

@@ -2,6 +2,6 @@
 """The SoCs of boards: their description, netlists, bitstreams, what fits, what is flashed.
 
 `boards.BOARDS` has the boards, `constraints` and `profiles` read the folder constraints/. `generate` (LiteX), `netlist`
-(Yosys) and `bitstream` (nextpnr) are the steps of sim/setup/build, in this order; `sources` notes what they were made
-from. `bitstreams`, `capacity` and `flash` are commands of `hwswap soc`. No other room of the SoC uses this one.
+(Yosys) and `bitstream` (nextpnr) are the steps of sim/setup/build, in this order; `capacity` says what is too large.
+`bitstreams` and `flash` are commands of `hwswap soc`. No other room of the SoC uses this one.
 """

@@ -34,14 +34,13 @@ class BoardSoC(LiteDramMemory, HwSwapSoC):
         board: the board it is for.
     """
 
-    def __init__(self, board: "Board", cpu_name: str, rtl: Path, variant: str | None, sys_mhz: float) -> None:
+    def __init__(self, board: "Board", cpu_name: str, rtl: Path, sys_mhz: float) -> None:
         """Makes the whole SoC.
 
         Args:
             board: the board.
             cpu_name: `vexriscv` or `rocket`.
             rtl: folder with HwSwap.sv and engine.json.
-            variant: of the CPU; the profile's when None.
             sys_mhz: frequency of clock domain sys, MHz.
         """
         self.board = board
@@ -52,7 +51,6 @@ class BoardSoC(LiteDramMemory, HwSwapSoC):
             sys_mhz * 1e6,
             cpu=cpu_name,
             rtl=rtl,
-            variant=variant,
             ident=f"hwswap on {board.title}",
             # LiteX shrinks it to what the BIOS takes.
             integrated_rom_size=0x2_0000,
@@ -208,15 +206,19 @@ def choose(board: str, cpu_name: str) -> Board:
     return found
 
 
-def make(board: str, cpu_name: str, rtl: Path, variant: str | None = None) -> BoardSoC:
+def pairs() -> list[tuple[str, str]]:
+    """The boards, each with the CPUs it can have."""
+    return [(board.name, name) for board in BOARDS.values() for name in cpu.PROFILES if name not in board.no_cpu]
+
+
+def make(board: str, cpu_name: str, rtl: Path) -> BoardSoC:
     """The SoC of a board with a CPU, at the clock constraints/clocks.toml gives it.
 
     Args:
         board: name of the board.
         cpu_name: name of the CPU.
         rtl: folder with HwSwap.sv and engine.json.
-        variant: of the CPU; the profile's when None.
     """
     found = choose(board, cpu_name)
     sys_mhz, _ = constraints.clocks(board, cpu_name)
-    return BoardSoC(found, cpu_name, rtl, variant, sys_mhz)
+    return BoardSoC(found, cpu_name, rtl, sys_mhz)

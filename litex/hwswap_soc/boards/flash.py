@@ -5,57 +5,15 @@ hwswap soc flash --board ecpix5 --cpu vexriscv --dry-run
 """
 
 import argparse
-import json
 import shlex
 import subprocess
 from pathlib import Path
 
-from hwswap_litex import EngineInfo, InputError
+from hwswap.project.paths import BUILD
+from hwswap_litex import InputError
 
-from hwswap_soc.boards import boards, profiles, sources
-from hwswap_soc.fpga import fpga_tools, steps
-
-BUILD = sources.ROOT / "build"
-
-
-def find(board: str, cpu: str, folder: Path, engines: Path | None = None) -> Path:
-    """Makes sure that a folder holds the bitstream of a board and CPU, made from the sources as they are now.
-
-    Args:
-        board: name of the board.
-        cpu: name of the CPU.
-        folder: what `make bitstream` made.
-        engines: holds the Verilog of the engine as it is now, in rtl-board-<profile>; it is made when None, unless it
-            is there.
-
-    Returns:
-        The file to load.
-    """
-    found = boards.choose(board, cpu)
-    build = f"make bitstream BOARD={board} CPU={cpu}"
-    try:
-        report = json.loads((folder / "timing.json").read_text())
-        made_for = report["board"], report["cpu"]
-        engine, recorded = report["engine"]["build_hash"], report["sources"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"there is no bitstream for {cpu} on {board}: make it with '{build}'") from error
-    if made_for != (board, cpu):
-        raise InputError(f"{folder} is for {made_for[1]} on {made_for[0]}, not for {cpu} on {board}: run '{build}'")
-    if changed := sources.changed(recorded):
-        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
-        raise InputError(f"the bitstream (engine {engine}) is older than {changed[0]}{more}: run '{build}'")
-    if engines is None and not steps.build({"BOARD": board, "CPU": cpu}, "rtl-board"):
-        raise InputError("the engine cannot be made: the lines above say why")
-    present = EngineInfo.load((engines or BUILD) / f"rtl-board-{profiles.chosen(board, cpu)}")
-    if present.build_hash != engine:
-        raise InputError(
-            f"the bitstream's engine {engine} is not what the sources make now ({present.build_hash}, profile "
-            f"{present.profile}): run '{build}', or give PROFILE= and sizes as it was made with"
-        )
-    path = folder / ("hwswap.dfu" if found.dfu else "hwswap.bit")
-    if not path.is_file():
-        raise InputError(f"{path} is missing, its timing was not met: run '{build}' with more SEEDS=")
-    return path
+from hwswap_soc.boards import boards
+from hwswap_soc.fpga import fpga_tools
 
 
 def command(board: str, path: Path, volatile: bool) -> list[str]:
@@ -105,15 +63,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's own arguments."""
     parser.add_argument("--board", default="ecpix5", help=", ".join(boards.BOARDS))
     parser.add_argument("--cpu", default="vexriscv", help="vexriscv or rocket")
-    parser.add_argument("--folder", type=Path, help="of the bitstream; build/bitstream-<board>-<cpu>")
     parser.add_argument("--sram", action="store_true", help="into the FPGA only, not into the flash")
     parser.add_argument("--dry-run", action="store_true", help="print the command, do not run it")
 
 
 def run(options: argparse.Namespace) -> int:
     """Loads a bitstream, or says by which command; returns the exit status."""
-    folder = options.folder or BUILD / f"bitstream-{options.board}-{options.cpu}"
-    words = command(options.board, find(options.board, options.cpu, folder), options.sram)
+    board = boards.choose(options.board, options.cpu)
+    path = BUILD / f"bitstream-{options.board}-{options.cpu}" / ("hwswap.dfu" if board.dfu else "hwswap.bit")
+    if not path.is_file():
+        raise InputError(f"{path} is missing: make it with 'make bitstream BOARD={options.board} CPU={options.cpu}'")
+    words = command(options.board, path, options.sram)
     if options.dry_run:
         print(shlex.join([fpga_tools.tool(words[0]), *words[1:]]))
     else:

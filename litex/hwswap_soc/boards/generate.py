@@ -32,7 +32,7 @@ class _Builder(Builder):
         return f"{super()._get_variables_contents()}\nCPU_DIRECTORY={folder}\n"
 
 
-def generate(board: str, cpu: str, rtl: Path, output: Path, variant: str | None = None, with_bios: bool = True) -> dict:
+def generate(board: str, cpu: str, rtl: Path, output: Path, with_bios: bool = True) -> dict:
     """Writes the SoC's Verilog and memory contents, pin constraints and register map.
 
     Args:
@@ -40,13 +40,12 @@ def generate(board: str, cpu: str, rtl: Path, output: Path, variant: str | None 
         cpu: name of the CPU.
         rtl: folder with HwSwap.sv and engine.json.
         output: folder for gateware/, software/, csr.json and soc.json (the same contents).
-        variant: of the CPU; the profile's when None.
         with_bios: whether the BIOS is made; without it the ROM is empty.
 
     Returns:
         Facts of the SoC for the later steps, which are in `output`/facts.json too.
     """
-    soc = boards.make(board, cpu, rtl.resolve(), variant)
+    soc = boards.make(board, cpu, rtl.resolve())
     output.mkdir(parents=True, exist_ok=True)
     builder = _Builder(soc, output_dir=str(output), compile_software=with_bios, compile_gateware=False)
     builder.build(run=False, build_name=TOP)
@@ -62,7 +61,6 @@ def generate(board: str, cpu: str, rtl: Path, output: Path, variant: str | None 
             f"--{soc.platform.toolchain.nextpnr_ecp5_architectures[f'{family}-{size}']}",
             *("--package", package, "--speed", grade),
         ],
-        "verilog": [[str(name), language] for name, language, *_ in soc.platform.sources],
         "engine": vars(soc.hwswap.info),
     }
     (output / "facts.json").write_text(json.dumps(facts, indent=2) + "\n")
@@ -75,12 +73,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Write a board's SoC as Verilog.")
     parser.add_argument("--board", required=True)
     parser.add_argument("--cpu", required=True)
-    parser.add_argument("--variant")
     parser.add_argument("--rtl", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
     arguments = parser.parse_args()
     try:
-        generate(arguments.board, arguments.cpu, arguments.rtl, arguments.output, arguments.variant)
+        generate(arguments.board, arguments.cpu, arguments.rtl, arguments.output)
     except SoCError as error:
         raise InputError("LiteX refuses this SoC: see its own messages above") from error
     except subprocess.CalledProcessError as error:

@@ -12,42 +12,35 @@ from pathlib import Path
 
 from hwswap_litex import InputError
 
-from hwswap_soc.boards import boards, sources
+from hwswap_soc.boards import boards
 from hwswap_soc.boards.generate import TOP
-from hwswap_soc.fpga import engine_part, engine_verilog, fpga_tools, steps, yosys
+from hwswap_soc.fpga import engine_part, fpga_tools, steps, yosys
 from hwswap_soc.system import cpu_verilog
 from hwswap_soc.system.program import program
 
-_FREE_GB = 2
 
-
-def make(board: str, cpu: str, variant: str | None, parts: dict[str, Path], output: Path) -> None:
+def make(board: str, cpu: str, parts: dict[str, Path], output: Path) -> None:
     """Writes the SoC and synthesises it.
 
     Args:
         board: name of the board.
         cpu: name of the CPU.
-        variant: of the CPU; the profile's when None.
         parts: folders of the synthesised CPU and engine, each with part.il, by module; HwSwap.sv and engine.json are in
             the engine's.
         output: folder for facts.json, netlist.json, pins.lpf, soc.json, csr.json, engine.json and logs.
     """
     output.mkdir(parents=True, exist_ok=True)
-    free = shutil.disk_usage(output).free / 1e9
-    if free < _FREE_GB:
-        raise InputError(f"{output} has {free:.1f} GB free and a netlist takes {_FREE_GB} GB: make room.")
     rtl = parts[engine_part.MODULE]
     tools = fpga_tools.versions("yosys")
-    recorded = sources.digests()
     with steps.step(f"{board}, {cpu}: LiteX writes the SoC and builds its BIOS"):
-        _generate(board, cpu, variant, rtl, output)
+        _generate(board, cpu, rtl, output)
     facts = json.loads((output / "soc" / "facts.json").read_text())
     gateware = output / "soc" / "gateware"
     started = time.monotonic()
     with steps.step(f"{board}, {cpu}: Yosys synthesises it around CPU and engine"):
         _synthesise(gateware / f"{TOP}.v", parts, boards.BOARDS[board].lut_ram, output)
     facts["synthesis_s"] = round(time.monotonic() - started)
-    facts |= {"sources": recorded, "tools": tools, "rtl": engine_verilog.digest(rtl)}
+    facts["tools"] = tools
     (output / "facts.json").write_text(json.dumps(facts, indent=2) + "\n")
     shutil.copyfile(gateware / f"{TOP}.lpf", output / "pins.lpf")
     shutil.copyfile(rtl / "engine.json", output / "engine.json")
@@ -82,11 +75,10 @@ def _synthesise(top: Path, parts: dict[str, Path], lut_ram: Iterable[str], outpu
     yosys.run(script, "synthesis", output, top.parent)
 
 
-def _generate(board: str, cpu: str, variant: str | None, rtl: Path, output: Path) -> None:
+def _generate(board: str, cpu: str, rtl: Path, output: Path) -> None:
     """Runs generate.py with its output in a file."""
     log = output / "generate.log"
     command = ["--board", board, "--cpu", cpu, "--rtl", str(rtl), "--output", str(output / "soc")]
-    command += ["--variant", variant] if variant else []
     with log.open("w") as text:
         process = subprocess.Popen(
             [sys.executable, "-m", "hwswap_soc.boards.generate", *command], stdout=text, stderr=text
@@ -106,14 +98,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Synthesise a board's SoC.")
     parser.add_argument("--board", required=True, help=", ".join(boards.BOARDS))
     parser.add_argument("--cpu", required=True, help="vexriscv or rocket")
-    parser.add_argument("--variant", help="of the CPU")
     parser.add_argument("--engine", type=Path, required=True, help="the engine's netlist (engine_part area)")
     parser.add_argument("--core", type=Path, required=True, help="the CPU's netlist (cpu_part)")
     parser.add_argument("--output", type=Path, required=True, help="folder for the results")
     options = parser.parse_args()
     boards.choose(options.board, options.cpu)
     parts = {cpu_verilog.MODULES[options.cpu]: options.core.resolve(), engine_part.MODULE: options.engine.resolve()}
-    make(options.board, options.cpu, options.variant, parts, options.output.resolve())
+    make(options.board, options.cpu, parts, options.output.resolve())
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ import argparse
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from hwswap_litex import InputError
@@ -29,44 +28,9 @@ SIMULATION = "full"
 SIZES = ("devices", "cpus", "clusters")
 
 
-@dataclass(frozen=True)
-class Profile:
-    """What an engine is made with.
-
-    Attributes:
-        name: in profiles.toml.
-        sizes: of `SIZES`, by name.
-        without: what the engine lacks, as the --no- options of hwswap.Emit name it.
-        added: what it has beyond what it has by default, as options of hwswap.Emit name it.
-    """
-
-    name: str
-    sizes: dict[str, int]
-    without: tuple[str, ...]
-    added: tuple[str, ...] = ()
-
-    def options(self) -> list[str]:
-        """Options of hwswap.Emit, which checks them."""
-        sizes = [word for name, size in self.sizes.items() for word in (f"--{name.replace('_', '-')}", str(size))]
-        return [*sizes, *(f"--no-{part}" for part in self.without), *(f"--{part}" for part in self.added)]
-
-    def engine(self) -> dict:
-        """What engine.json says of an engine with this profile, but for the build hash."""
-        facts = {**self.sizes, "profile": self.name, "without": list(self.without)}
-        return {**facts, "added": list(self.added)} if self.added else facts
-
-
-def limits(folder: Path = FOLDER) -> dict[str, float]:
-    """How much of the FPGA a SoC may take, in percent by unit.
-
-    Args:
-        folder: where profiles.toml is.
-    """
-    found = read_toml(folder / "profiles.toml").get("limits", {})
-    for unit, percent in found.items():
-        if isinstance(percent, bool) or not isinstance(percent, int | float) or not 0 < percent <= 100:
-            raise InputError(f"{folder / 'profiles.toml'}: the limit of {unit} is {percent}, no percentage up to 100.")
-    return found
+def limits() -> dict[str, float]:
+    """How much of the FPGA a SoC may take, in percent by unit."""
+    return read_toml(FOLDER / "profiles.toml")["limits"]
 
 
 def default(board: str, cpu: str, folder: Path = FOLDER) -> str:
@@ -94,8 +58,8 @@ def chosen(board: str | None, cpu: str | None, environment: Mapping[str, str] = 
     return environment.get("PROFILE") or (default(board, cpu) if board else SIMULATION)
 
 
-def load(name: str, environment: Mapping[str, str] = os.environ, folder: Path = FOLDER) -> Profile:
-    """Reads one profile.
+def load(name: str, environment: Mapping[str, str] = os.environ, folder: Path = FOLDER) -> dict:
+    """Reads one profile: what engine.json says of an engine with it, but for the build hash.
 
     Args:
         name: of the profile.
@@ -106,21 +70,21 @@ def load(name: str, environment: Mapping[str, str] = os.environ, folder: Path = 
     table = read_toml(path).get("profile", {})
     if name not in table:
         raise InputError(f"profile '{name}' is not known: choose one of {', '.join(table)}, or add it to {path}")
-    sizes = {}
+    engine: dict = {"profile": name}
     for size in SIZES:
         variable = f"SOC_{size.upper()}"
         # What is set and empty is not set, as in the shell's ${NAME:-default}.
         value = environment.get(variable) or table[name].get(size)
         if not str(value).isdecimal():
             raise InputError(f"{variable if environment.get(variable) else f'{path}: {size}'} is {value}, no number.")
-        sizes[size] = int(value)
-    parts = {}
-    for key in ("without", "added"):
-        named = table[name].get(key, [])
-        if not isinstance(named, list) or not all(isinstance(part, str) and part.isalpha() for part in named):
-            raise InputError(f"{path}: '{key}' of profile {name} has to be a list of names.")
-        parts[key] = tuple(named)
-    return Profile(name, sizes, **parts)
+        engine[size] = int(value)
+    return engine | {"without": table[name]["without"], "added": table[name].get("added", [])}
+
+
+def options(engine: dict) -> list[str]:
+    """The options of hwswap.Emit, which checks them, for an engine as `load` has it."""
+    sizes = [word for size in SIZES for word in (f"--{size}", str(engine[size]))]
+    return [*sizes, *(f"--no-{part}" for part in engine["without"]), *(f"--{part}" for part in engine["added"])]
 
 
 @program
@@ -129,9 +93,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Print what engine a SoC has.")
     parser.add_argument("--board", help="none: the simulation's")
     parser.add_argument("--cpu")
-    options = parser.parse_args()
-    profile = load(chosen(options.board, options.cpu))
-    print(profile.name, " ".join(profile.options()), json.dumps(profile.engine()), sep="\n")
+    given = parser.parse_args()
+    engine = load(chosen(given.board, given.cpu))
+    print(engine["profile"], " ".join(options(engine)), json.dumps(engine), sep="\n")
 
 
 if __name__ == "__main__":

@@ -143,22 +143,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--grades", default="6,8,8_5G", help=f"some of {', '.join(GRADES)}, separated by commas")
 
 
-def counted(options: argparse.Namespace, *tools: str) -> tuple[dict, Path]:
+def counted(options: argparse.Namespace) -> tuple[dict, Path]:
     """Counts what the engine takes.
 
     Args:
         options: of a command: `engine`, its netlist, and `output`, a folder that is made.
-        tools: those used beside Yosys.
 
     Returns:
-        Engine, tools and utilisation, to be written as JSON; and the netlist in nextpnr's format.
+        Engine and utilisation; and the netlist in nextpnr's format.
     """
     output = options.output.resolve()
     output.mkdir(parents=True, exist_ok=True)
     design = netlist(options.engine.resolve(), output)
     report = {
         "engine": json.loads((options.engine / "engine.json").read_text()),
-        "tools": fpga_tools.versions("yosys", *tools),
         "utilisation": fmax_report.utilisation(design, module_of),
     }
     return report, design
@@ -169,11 +167,10 @@ def run(options: argparse.Namespace) -> int:
     grades = options.grades.split(",")
     if set(grades) - set(GRADES):
         raise InputError(f"--grades takes some of {', '.join(GRADES)}, not '{options.grades}'.")
-    report, design = counted(options, _NEXTPNR)
-    output = options.output.resolve()
-    measured = measure(design, grades, options.seeds, folder_of(design, report["tools"], output))
-    report |= {"asked_mhz": _ASKED_MHZ, "grades": measured}
-    (output / "fmax.json").write_text(json.dumps(report, indent=2) + "\n")
+    report, design = counted(options)
+    folder = folder_of(design, fpga_tools.versions("yosys", _NEXTPNR), options.output.resolve())
+    measured = measure(design, grades, options.seeds, folder)
+    report["grades"] = measured
     profile = report["engine"]["profile"]
     figures = []
     for grade, found in measured.items():
@@ -187,33 +184,17 @@ def run(options: argparse.Namespace) -> int:
         command=f"make fmax PROFILE={profile}",
         platform=f"LFE5U-85F, placed and routed out of context, median of {options.seeds} seeds",
         leaves_out="the SoC around it",
-        engine=str(report["engine"]["build_hash"]),
+        engine=report["engine"]["build_hash"],
     )
     show(report, Console())
     return 0
 
 
-def sentence(report: dict) -> str:
-    """Says what an engine takes.
-
-    Args:
-        report: contents of size.json.
-    """
-    engine, total = report["engine"], report["utilisation"]["total"]
-    sizes = f"{engine['devices']} devices, {engine['cpus']} CPUs, {engine['clusters']:,} clusters"
-    shares = {unit: f"{100 * total[unit] / fmax_report.CAPACITY[unit]:.0f} %" for unit in fmax_report.UNITS}
-    return (
-        f"engine-size: profile {engine['profile']}, {sizes}, build {engine['build_hash']}: {total['LUT']:,} LUTs "
-        f"({shares['LUT']} of an ECP5-85F), {total['FF']:,} registers ({shares['FF']}), {total['BRAM']} block RAMs "
-        f"({shares['BRAM']}), {total['DSP']} multipliers"
-    )
-
-
 def run_size(options: argparse.Namespace) -> int:
     """Counts, shows and writes it; returns the exit status."""
     report, _ = counted(options)
-    (options.output / "size.json").write_text(json.dumps(report, indent=2) + "\n")
-    total, profile = report["utilisation"]["total"], report["engine"]["profile"]
+    total, engine = report["utilisation"]["total"], report["engine"]
+    profile = engine["profile"]
     schema.save(
         f"engine-size-{profile}",
         [schema.Figure(unit, "", total[unit], unit, {}, 0.02, "less") for unit in ("LUT", "FF", "BRAM")],
@@ -221,9 +202,9 @@ def run_size(options: argparse.Namespace) -> int:
         command=f"make engine-size PROFILE={profile}",
         platform="ECP5, Yosys, mapped for area",
         leaves_out="the SoC around it",
-        engine=str(report["engine"]["build_hash"]),
+        engine=engine["build_hash"],
     )
-    console = Console()
-    fmax_report.show_utilisation(f"engine alone, profile {profile}", report["utilisation"], console)
-    console.print(sentence(report), highlight=False, soft_wrap=True)
+    sizes = f"{engine['devices']} devices, {engine['cpus']} CPUs, {engine['clusters']:,} clusters"
+    title = f"engine alone, profile {profile}, {sizes}, build {engine['build_hash']}"
+    fmax_report.show_utilisation(title, report["utilisation"], Console())
     return 0

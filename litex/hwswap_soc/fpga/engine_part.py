@@ -5,7 +5,6 @@ python -m hwswap_soc.fpga.engine_part area --rtl build/rtl-soc --output DIR
 """
 
 import argparse
-import json
 import re
 from pathlib import Path
 
@@ -44,7 +43,7 @@ def late_block_ram(output: Path) -> Path:
     Args:
         output: folder for the file.
     """
-    library = (fpga_tools.yosys_share() / "ecp5" / "cells_sim.v").read_text()
+    library = (fpga_tools.YOSYS_SHARE / "ecp5" / "cells_sim.v").read_text()
     start = library.index("module DP16KD(")
     arrivals = [
         f"(posedge CLK{port} => (DO{port}{bit} : 1'bx)) = {_BLOCK_RAM_PS};" for port in "AB" for bit in range(18)
@@ -109,11 +108,6 @@ def map_by_delay(module: str, read: list[str], output: Path) -> Path:
     best = min(found, key=found.__getitem__)
     for mapped in found.keys() - {best}:
         mapped.unlink()
-    rows = [
-        {"script": script, "delay_ps": delay, "luts": area, "taken": mapped == best}
-        for script, (mapped, (delay, area)) in zip(_MAPPINGS, found.items(), strict=True)
-    ]
-    (output / "mappings.json").write_text(json.dumps(rows, indent=2) + "\n")
     return best
 
 

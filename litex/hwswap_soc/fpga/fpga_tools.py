@@ -14,6 +14,8 @@ from hwswap_litex import InputError
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "build" / "fpga" / "bin"
+YOSYS_SHARE = ROOT / "build" / "fpga" / "root" / "usr" / "share" / "yosys"
+"""Where Yosys has its libraries of cells."""
 
 # Where in what a tool tells of itself its version is.
 _VERSION = re.compile(r"Yosys (\S+)|Version (?:nextpnr-)?(\S+?)\)")
@@ -32,16 +34,6 @@ def tool(name: str, folder: Path = FOLDER) -> str:
         step = "sim/setup/setup" if packaged else "sim/setup/build fpga"
         raise InputError(f"{name} is missing in {path.parent}: run '{step}'")
     return str(path)
-
-
-def yosys_share(folder: Path = FOLDER) -> Path:
-    """Where Yosys has its libraries of cells: beside it, wherever it was installed.
-
-    Args:
-        folder: where the commands are.
-    """
-    private = folder.parent / "root" / "usr"
-    return (private if private.is_dir() else Path(tool("yosys", folder)).resolve().parents[1]) / "share" / "yosys"
 
 
 def versions(*names: str) -> dict[str, str]:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Linux on the SoC: what it boots from, runs of it on the simulated SoC, and what they say.
 
-For `boards`: `devicetree`, `linux_image` (OpenSBI, kernel and initramfs at their addresses), `card_image`. Commands of
-`hwswap soc`: `linux`, whose runs follow `linux_plan`, are judged by `linux_result` and shown by `linux_figures`;
-`linux_image` and `card_image`.
+For `boards`: `devicetree`, `linux_image` (OpenSBI, kernel and initramfs at their addresses). Commands of `hwswap soc`:
+`linux`, whose runs follow `linux_plan`, are judged by `linux_result` and shown by `linux_figures`; and `linux_image`.
 """

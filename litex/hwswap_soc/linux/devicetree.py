@@ -12,8 +12,8 @@ from hwswap_litex import EngineInfo, InputError
 
 Kind = Literal["board", "sim"]
 
-PARTS = ROOT / "litex/linux/dts"
-"""The tree's parts, with $names for what depends on the SoC."""
+TEMPLATE = ROOT / "litex/linux/dts/soc.dts.in"
+"""The tree, with $names for what depends on the SoC."""
 
 SIM_CLOCK_HZ = 100_000_000
 """What a simulated SoC's tree says of its clock: of a slow world, so that timer ticks take little of a simulation."""
@@ -32,9 +32,6 @@ INITRAMFS = 0x8300_0000
 
 DEVICE_TREE = 0x83F0_0000
 """Where the device tree is loaded; at most 1 MiB."""
-
-HARTS = {"rocket": 1, "rocket4": 4}
-"""How many harts the CPUs have that Linux runs on, by LiteX's names of them."""
 
 BOOTARGS = "earlycon console=liteuart brd.rd_size=524288"
 """Where the console is, and a RAM disk of 512 MiB: it takes memory only for what is written, and grants of each order
@@ -86,36 +83,6 @@ def _build_hash(soc: Soc, engine_json: Path) -> str:
     return build_hash
 
 
-def _part(name: str, **values: Any) -> str:
-    text = (PARTS / name).read_text()
-    if name.endswith(".dtsi.in"):
-        # The whole has one licence line, its first.
-        text = text.partition("\n")[2]
-    return Template(text).substitute(values)
-
-
-def _devices(soc: Soc, build_hash: str) -> str:
-    base, size = soc.memory("hwswap")
-    uart = f"{soc.get('csr_bases', 'uart'):x}"
-    parts = [_part("uart.dtsi.in", base=uart, interrupt=soc.interrupt("uart"))]
-    if "ctrl" in soc.content["csr_bases"]:
-        parts.insert(0, _part("ctrl.dtsi.in", base=f"{soc.get('csr_bases', 'ctrl'):x}"))
-    interrupt = soc.interrupt("hwswap")
-    parts.append(_part("hwswap.dtsi.in", base=base, size=size, interrupt=interrupt, build_hash=build_hash))
-    return "".join(parts).removesuffix("\n")
-
-
-def _cpus(harts: int, clock: int) -> dict[str, str]:
-    """The parts that grow with the number of harts: their nodes, and who gets timers and other interrupts."""
-    nodes = "\n".join(_part("cpu.dtsi.in", hart=hart, cpu_hz=clock) for hart in range(harts))
-
-    def to_each(*numbers: int) -> str:
-        return ", ".join(f"<&hart{hart} {number}>" for hart in range(harts) for number in numbers)
-
-    # Of a hart: software and timer interrupts in machine mode; others in machine and in supervisor mode.
-    return {"cpus": nodes, "timers": to_each(3, 7), "contexts": to_each(11, 9)}
-
-
 def _initrd(size: int | None) -> str:
     if not size:
         return ""
@@ -123,42 +90,35 @@ def _initrd(size: int | None) -> str:
     return "".join(f"\t\tlinux,initrd-{line};\n" for line in lines)
 
 
-def source(soc_json: Path, engine_json: Path, kind: Kind, *, bootargs: str = "", initramfs_size: int | None) -> str:
-    """Returns the tree as text.
-
-    Args:
-        soc_json: LiteX's export of the SoC (csr_json).
-        engine_json: what the engine was built as.
-        kind: `sim` has the clocks of a slow world, see SIM_CLOCK_HZ; `board` the SoC's own.
-        bootargs: appended to the kernel's command line.
-        initramfs_size: bytes of the initramfs that is loaded at INITRAMFS; None when there is none.
-    """
-    if kind not in ("board", "sim"):
-        raise InputError(f"'{kind}' is no kind of SoC: use board or sim")
-    soc = Soc(soc_json)
+def _text(soc: Soc, engine_json: Path, kind: Kind, bootargs: str, initramfs_size: int | None) -> str:
+    """The tree, for what `write` takes."""
     cpu = soc.get("constants", "config_cpu_name")
-    if cpu not in HARTS:
-        raise InputError(f"{soc_json} is of a SoC with a {cpu}: Linux runs on Rocket here")
+    if cpu != "rocket":
+        raise InputError(f"{soc.path} is of a SoC with a {cpu}: Linux runs on Rocket here")
     clock = SIM_CLOCK_HZ if kind == "sim" else int(soc.get("constants", "config_clock_frequency"))
     ram_base, ram_size = soc.memory("main_ram")
     if int(ram_base, 16) != FIRMWARE or int(ram_size, 16) < DEVICE_TREE + (1 << 20) - FIRMWARE:
-        raise InputError(f"{soc_json} has RAM at 0x{ram_base}, 0x{ram_size} bytes: Linux wants 64 MiB at 0x80000000")
-    devices = _devices(soc, _build_hash(soc, engine_json))
+        raise InputError(f"{soc.path} has RAM at 0x{ram_base}, 0x{ram_size} bytes: Linux wants 64 MiB at 0x80000000")
+    hwswap_base, hwswap_size = soc.memory("hwswap")
     platform = str(soc.get("constants", "config_platform_name")).replace("_", "-")
-    return _part(
-        "soc.dts.in",
+    return Template(TEMPLATE.read_text()).substitute(
         platform=platform,
         model=f"hwswap on {platform}",
         bootargs=f"{BOOTARGS} {bootargs}".strip(),
         initrd=_initrd(initramfs_size),
         timebase_hz=clock // CYCLES_PER_TICK,
         cpu_hz=clock,
-        **_cpus(HARTS[cpu], clock),
         ram_base=ram_base,
         ram_size=ram_size,
         clint_base=soc.memory("clint")[0],
         plic_base=soc.memory("plic")[0],
-        devices=devices,
+        ctrl_base=f"{soc.get('csr_bases', 'ctrl'):x}",
+        uart_base=f"{soc.get('csr_bases', 'uart'):x}",
+        uart_interrupt=soc.interrupt("uart"),
+        hwswap_base=hwswap_base,
+        hwswap_size=hwswap_size,
+        hwswap_interrupt=soc.interrupt("hwswap"),
+        build_hash=_build_hash(soc, engine_json),
     )
 
 
@@ -176,14 +136,13 @@ def write(
     Args:
         soc_json: LiteX's export of the SoC (csr_json).
         engine_json: what the engine was built as.
-        kind: `board` or `sim`.
+        kind: `sim` has the clocks of a slow world, see SIM_CLOCK_HZ; `board` the SoC's own.
         output: blob to write; the source beside it ends in .dts.
         bootargs: appended to the kernel's command line.
         initramfs_size: bytes of the initramfs that is loaded at INITRAMFS; None when there is none.
     """
-    text = source(soc_json, engine_json, kind, bootargs=bootargs, initramfs_size=initramfs_size)
     dts = output.with_suffix(".dts")
-    dts.write_text(text)
+    dts.write_text(_text(Soc(soc_json), engine_json, kind, bootargs, initramfs_size))
     command = ["dtc", "-q", "-I", "dts", "-O", "dtb", "-o", str(output), str(dts)]
     try:
         subprocess.run(command, check=True, capture_output=True, text=True)

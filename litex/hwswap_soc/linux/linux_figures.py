@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run of Linux on the simulated SoC measured: figures, and sentences about them."""
+"""What a run of Linux on the simulated SoC measured: figures, and sentences about what was swapped."""
 
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hwswap.bench.lines import TOLERANCE
@@ -10,12 +9,9 @@ from hwswap.results.schema import Figure
 from hwswap_soc.linux import devicetree
 from hwswap_soc.linux.linux_result import Collected
 
-CASES = {"empty, order 0": (0, False), "empty, order 4": (4, False), "90 % full, order 0": (0, True)}
-"""What is measured on each number of harts: the order, and whether the area is nearly full."""
 
-
-def on_one(collected: Collected) -> tuple[list[Figure], list[Figure]]:
-    """Return a figure for each call on one hart: on an empty area, and on one that is 90 % full."""
+def calls(collected: Collected) -> tuple[list[Figure], list[Figure]]:
+    """Return a figure for each call: on an empty area, and on one that is 90 % full."""
     modes = collected.modes.items()
     empty = [_median(mode, "", line) for mode, found in modes for line in found.benches if line["n"]]
     full = [_median(mode, ", 90 % full", line) for mode, found in modes for line in found.full if line["n"]]
@@ -27,63 +23,6 @@ def _median(mode: str, state: str, line: dict[str, Any]) -> Figure:
     call = "allocate" if line["op"] == "alloc" else "free"
     spread = {"average": line["avg"], "p99": line["p99"]}
     return Figure(f"{call} order {line['order']}{state}", mode, line["p50"], "CPU cycles", spread, TOLERANCE)
-
-
-def calls(collected: Collected, mode: str, case: str, harts: int) -> int | None:
-    """Return the median cycles of an allocation plus those of a free on so many harts; None if one is missing."""
-    order, full = CASES[case]
-    if mode not in collected.modes:
-        return None
-    found = collected.modes[mode].full if full else collected.modes[mode].benches
-    there = {line["op"]: line["p50"] for line in found if (line["order"], line.get("cpus")) == (order, harts)}
-    return sum(there.values()) if len(there) == 2 else None
-
-
-def _measured(
-    collected: Collected, harts: Sequence[int], modes: Sequence[str]
-) -> Iterator[tuple[str, str, int, int | None]]:
-    """Yield mode, case, number of harts, and cycles of both calls."""
-    for mode in modes:
-        for case in CASES:
-            for number in harts:
-                yield mode, case, number, calls(collected, mode, case, number)
-
-
-def missing(collected: Collected, harts: Sequence[int], modes: Sequence[str]) -> list[str]:
-    """Return what was not measured, a sentence each."""
-    return [
-        f"{mode}: {case} on {number} harts was not measured."
-        for mode, case, number, cycles in _measured(collected, harts, modes)
-        if cycles is None
-    ]
-
-
-def on_harts(collected: Collected, harts: Sequence[int], modes: Sequence[str]) -> list[Figure]:
-    """Return a figure for each mode, case and number of harts that was measured."""
-    return [
-        Figure(f"an allocation and its free, {case}, {number} harts", mode, cycles, "CPU cycles", {}, 0.05)
-        for mode, case, number, cycles in _measured(collected, harts, modes)
-        if cycles is not None
-    ]
-
-
-def remarks(model: dict) -> list[str]:
-    """Return what the numbers are, and what they depend on.
-
-    Args:
-        model: what the simulated SoC was built as (model.json).
-    """
-    notes = [
-        "Cycles are the CPU's own counter; CPU and engine run in the same clock.",
-        "The bench calls the allocator without I/O and waits before each call, outside of the measured time.",
-        "Medians are over all calls, hits and misses: an interrupt that falls into one does not move them.",
-    ]
-    if model["variant"] == "linux":
-        notes.append(
-            "This Rocket has direct-mapped caches of 4 KiB and TLBs of 4 entries: an instruction takes 4 to 9 cycles, "
-            "by what shares a cache line with what, so a few ten per cent between two modes may be no more than that."
-        )
-    return notes
 
 
 def swapped(collected: Collected) -> list[str]:

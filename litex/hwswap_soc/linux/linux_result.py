@@ -40,7 +40,6 @@ class Mode:
     """The same lines, of an area that is 90 % full."""
     mirror: dict[str, Any] | None = None
     driver: dict[str, Any] = field(default_factory=dict)
-    engine: dict[str, Any] = field(default_factory=dict)
 
 
 def counters(text: str) -> dict[str, int | str]:
@@ -55,23 +54,22 @@ class Collected:
     """Everything that the console brought.
 
     Attributes:
-        phases: name and first cycle of each part of the run.
+        phases: name of each part of the run that began.
         status: the number behind HWSWAP-DONE; None until then.
         trouble: lines of the kernel or of init that say that something went wrong.
     """
 
     modes: dict[str, Mode] = field(default_factory=dict)
-    phases: list[tuple[str, int]] = field(default_factory=list)
+    phases: list[str] = field(default_factory=list)
     held: dict[str, Any] | None = None
-    area: dict[str, Any] | None = None
     status: int | None = None
     trouble: list[str] = field(default_factory=list)
 
-    def feed(self, line: str, cycle: int) -> None:
-        """Takes one line of the console, which came in `cycle`."""
+    def feed(self, line: str) -> None:
+        """Takes one line of the console."""
         for pattern, name in PHASES:
             if found := pattern.search(line):
-                self.phases.append((f"mode {found[1]}" if name == "mode" else name, cycle))
+                self.phases.append(f"mode {found[1]}" if name == "mode" else name)
         done = DONE.search(line)
         if done:
             self.status = int(done[1])
@@ -88,30 +86,21 @@ class Collected:
             self.trouble.append(f"a line of results cannot be read: {text}")
             return
         if not name:
-            if kind in ("held", "area"):
-                setattr(self, kind, item)
+            if kind == "held":
+                self.held = item
             return
         mode = self.modes.setdefault(name, Mode())
         if kind == "swap":
             mode.swaps.append(item)
         elif kind == "bench":
-            mode.benches.append(item["result"] | {"gap_ns": item["gap_ns"]})
+            mode.benches.append(item["result"])
         elif kind == "full":
-            mode.full.append(item["result"] | {"gap_ns": item["gap_ns"]})
+            mode.full.append(item["result"])
         elif kind == "mirror":
             found = MIRROR.search(item["text"])
             mode.mirror = {key: int(value) for key, value in found.groupdict().items()} if found else None
-        elif kind in ("driver", "engine"):
-            setattr(mode, kind, counters(item["text"]))
-
-    def report(self) -> dict[str, Any]:
-        """All of it, to be written as JSON."""
-        return {
-            "phases": [{"name": name, "cycle": cycle} for name, cycle in self.phases],
-            "area": self.area,
-            "held": self.held,
-            "modes": {name: vars(mode) for name, mode in self.modes.items()},
-        }
+        elif kind == "driver":
+            mode.driver = counters(item["text"])
 
 
 def failures(collected: Collected, wanted: tuple[str, ...]) -> list[str]:

@@ -7,11 +7,9 @@
  *   hwswap_modes=MODE,...  of off, hint and scan: the plan is done in each, in this order
  *   hwswap_plan=STEP,...   done one after the other:
  *     swap:ORDER:PAGES                 write pages, have them swapped out as folios of that order, read and verify them
- *     bench:ORDER:COUNT:GAP_NS[:CPUS]  have the kernel allocate and free COUNT folios, each call after a pause; on so
- *                                      many CPUs at once (1: see litex/linux/patches for more)
+ *     bench:ORDER:COUNT:GAP_NS         have the kernel allocate and free COUNT folios, each call after a pause
  *     counters                         the driver's, the engine's, and its mirror beside the kernel's own tables
  *     fill:PAGES:PERCENT               from here on, bench on a second RAM disk: all in use but PERCENT, at random
- *   hwswap_zram=SIZE       swap to compressed memory of that size (as 64M), not to a RAM disk
  *
  * It is built with the kernel's nolibc alone, so no other C library is needed; Debian's busybox wants an FPU, which
  * Rocket `linux` does not have.
@@ -36,9 +34,9 @@
 #define FULL_PRIORITY (0x8000 | 9) /* a flag of swapon(2), and that this area goes before the other */
 
 #define STEPS_MAX 64
-#define NUMBERS_MAX 4
+#define NUMBERS_MAX 3
 
-/* A step of the plan, with its numbers; those that are not said are 0. */
+/* A step of the plan, with its numbers. */
 struct step {
 	const struct verb *verb;
 	unsigned long number[NUMBERS_MAX];
@@ -46,7 +44,7 @@ struct step {
 
 struct verb {
 	const char *name;
-	unsigned int least, most; /* numbers */
+	unsigned int numbers;
 	void (*run)(const unsigned long *number);
 };
 
@@ -250,15 +248,12 @@ static void run_swap(const unsigned long *number)
 static void run_bench(const unsigned long *number)
 {
 	const unsigned long counts[] = {1, number[1]};
-	char command[80], cpus[24] = "", *text, *each;
+	char command[80], *text, *each;
 
-	/* A kernel that knows no other CPUs takes no number of them. */
-	if (number[3])
-		snprintf(cpus, sizeof(cpus), " %lu", number[3]);
 	/* The first folio of an order asks the engine for its ring; that is not what the next ones cost. */
 	for (size_t i = 0; i < 2; i++) {
 		msleep(i);
-		snprintf(command, sizeof(command), "%lu %lu %lu%s", number[0], counts[i], number[2], cpus);
+		snprintf(command, sizeof(command), "%lu %lu %lu", number[0], counts[i], number[2]);
 		write_text(BENCH, command);
 	}
 	text = read_text(BENCH);
@@ -298,8 +293,8 @@ static void run_counters(const unsigned long *number)
 }
 
 static const struct verb verbs[] = {
-    {"swap", 2, 2, run_swap}, {"bench", 3, 4, run_bench}, {"counters", 0, 0, run_counters},
-    {"fill", 2, 2, run_fill}, {NULL, 0, 0, NULL},
+    {"swap", 2, run_swap}, {"bench", 3, run_bench}, {"counters", 0, run_counters},
+    {"fill", 2, run_fill}, {NULL, 0, NULL},
 };
 
 /* Returns whether the text, which is cut up, is a step. */
@@ -311,12 +306,12 @@ static bool parse_step(char *text, struct step *step)
 
 	for (step->verb = verbs; step->verb->name && strcmp(step->verb->name, name);)
 		step->verb++;
-	while (count < step->verb->most && (number = cut(&text, ':'))) {
+	while (count < step->verb->numbers && (number = cut(&text, ':'))) {
 		step->number[count++] = strtoul(number, &end, 10);
 		if (!isdigit(*number) || *end)
 			return false;
 	}
-	return step->verb->name && !text && count >= step->verb->least;
+	return step->verb->name && !text && count == step->verb->numbers;
 }
 
 /* Looks at all of it before anything is changed. */
@@ -349,17 +344,14 @@ static void run_mode(void)
 static void run_plan(void)
 {
 	const unsigned long pages = 16, round = 0xffff;
-	const char *size = getenv("hwswap_zram"), *area = size ? "/dev/zram0" : "/dev/ram0", *name = "hwswap";
+	const char *area = "/dev/ram0", *name = "hwswap";
 	char *modes = getenv("hwswap_modes");
 	unsigned long *held = take(pages, round);
 	int fd = open(MODULE, O_RDONLY);
 
 	must(fd >= 0 && !syscall(__NR_finit_module, fd, "", 0), "the kernel does not take the module", MODULE);
 	close(fd);
-	if (size)
-		write_text("/sys/block/zram0/disksize", size);
 	area_on(area, 0, 0);
-	report("area", "\"path\":\"%s\"", area);
 	/* Pages that stay swapped out while modes change: each attach has to find slots in use. */
 	page_out(held, pages);
 	while ((mode = cut(&modes, ',')))

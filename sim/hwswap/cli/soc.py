@@ -6,12 +6,11 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from hwswap.cli.options import count, jobs, output_file, output_folder
+from hwswap.cli.options import count, jobs, output_folder
 from hwswap.cli.parser import Commands, Parser, Run, command, group, of_module
 
 SIM = "Run an image on a simulated SoC and show what it prints. Exit status 1 when it says it failed."
 SIZE = "How large the engine alone is on an ECP5-85F: synthesised for few LUTs, as a SoC's is, not placed."
-SYNTHESISE = "Synthesise the SoCs of all boards, and put on record what they take."
 
 
 def check_board(chosen: argparse.Namespace) -> int:
@@ -63,15 +62,13 @@ def placements(default: int, per: str) -> Callable[[Parser, object], None]:
     return add
 
 
-CAPACITY, FMAX = "hwswap_soc.boards.capacity", "hwswap_soc.fpga.engine_fmax"
+FMAX = "hwswap_soc.fpga.engine_fmax"
 ON_SIM = of_module("hwswap_soc.simulation.run", about=SIM, run="run_command")
-BENCH = of_module("hwswap_soc.bench.bench", jobs, output_folder)
+BENCH = of_module("hwswap_soc.bench.bench", jobs)
 GRADES = of_module(FMAX, placements(5, "grade"), output_folder)
 SMALL = of_module(FMAX, output_folder, about=SIZE, run="run_size", arguments="add_size_arguments")
 BITSTREAMS = of_module("hwswap_soc.boards.bitstreams", placements(2, "board"))
-ALL_BOARDS = of_module(CAPACITY, about=SYNTHESISE, run="run_synthesise", arguments=None)
-FILES = of_module("hwswap_soc.linux.linux_image", output_folder)
-CARD = of_module("hwswap_soc.linux.card_image", output_file)
+CARD = of_module("hwswap_soc.linux.linux_image", output_folder)
 
 
 def add_commands(commands: Commands) -> None:
@@ -87,9 +84,4 @@ def add_commands(commands: Commands) -> None:
     command(actions, "size", "tell the size of the engine alone, synthesised and not placed", SMALL)
     command(actions, "flash", "load a bitstream into a board", of_module("hwswap_soc.boards.flash"))
     command(actions, "bitstreams", "make the bitstreams of all boards", BITSTREAMS)
-    capacity = group(actions, "capacity", "whether SoCs fit into their FPGAs")
-    command(capacity, "check", "what today's engine will take on each board", of_module(CAPACITY))
-    command(capacity, "synthesise", "synthesise the SoCs of all boards", ALL_BOARDS)
-    card = group(actions, "card", "the SD card that a board boots Linux from")
-    command(card, "files", "write what a board boots Linux from", FILES)
-    command(card, "make", "make the image of a card", CARD)
+    command(actions, "card", "write what a board boots Linux from", CARD)
