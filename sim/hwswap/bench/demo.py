@@ -23,7 +23,7 @@ from hwswap.project import artifacts, paths, printed, provenance
 from hwswap.results import schema
 from hwswap.results.schema import Figure
 from hwswap.rtl import replay
-from hwswap.rtl.device_server import EngineServer, clocked_by_guest
+from hwswap.rtl.device_server import CLOCK_MHZ, EngineServer, clocked_by_guest
 
 OUTPUT = paths.BUILD / "demo"
 GUEST = paths.ROOT / "sim/guest"
@@ -215,7 +215,7 @@ def run(options: argparse.Namespace) -> int:
         "seed": seed,
         "commits": {"hwswap": provenance.commit(), "patches": provenance.patches()},
         "versions": {"linux": release, "qemu": provenance.qemu(), "python": sys.version.split()[0]},
-        "engine": {"simulated": True, "clock_mhz": EngineServer.clock_mhz, "link_latency_cycles": EngineServer.latency}
+        "engine": {"simulated": True, "clock_mhz": CLOCK_MHZ, "link_latency_cycles": EngineServer.latency}
         | {"tick_us": collected.tick_us, "server": served},
         "guest": {"cpus": 1, "clock": "icount shift=0: one instruction is one nanosecond", "swap_devices": 4},
         "phases": {
@@ -242,7 +242,7 @@ def run(options: argparse.Namespace) -> int:
         figures(report),
         title="A running kernel",
         command="make demo",
-        platform=f"{counting(release)}; the RTL as a PCI device, {EngineServer.clock_mhz} MHz, {EngineServer.latency} "
+        platform=f"{counting(release)}; the RTL as a PCI device, {CLOCK_MHZ} MHz, {EngineServer.latency} "
         "cycles a transfer; four RAM disks",
         leaves_out="waiting, cache misses; tables of new clusters, which a worker makes beforehand",
         kernel=True,

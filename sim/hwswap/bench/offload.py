@@ -31,7 +31,7 @@ from hwswap.guest.machine import counting
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.project import artifacts, paths, printed, provenance
 from hwswap.results import schema
-from hwswap.rtl.device_server import EngineServer, clocked_by_guest
+from hwswap.rtl.device_server import CLOCK_MHZ, EngineServer, clocked_by_guest
 
 OUTPUT = paths.BUILD / "bench-offload"
 GUEST = paths.ROOT / "sim/guest"
@@ -159,7 +159,7 @@ def save(report: dict[str, Any]) -> None:
             title="Calls of the allocator",
             command="make bench-offload PART=calls" + " SHORT=1" * found["short"],
             platform=f"{counting(found['linux'])}; four RAM disks of 128 MB; engine: the RTL as a PCI device, "
-            f"{EngineServer.clock_mhz} MHz, {EngineServer.latency} cycles a transfer; grants: an engine in "
+            f"{CLOCK_MHZ} MHz, {EngineServer.latency} cycles a transfer; grants: an engine in "
             "software between the calls",
             leaves_out="waiting, cache misses, what the engine does itself",
             kernel=True,
@@ -224,7 +224,7 @@ def run(options: argparse.Namespace) -> int:
     ]
     notes.append(
         "the engine is software that runs outside of the calls measured; in column engine it is the Verilated one, of "
-        f"{EngineServer.clock_mhz} MHz, {EngineServer.latency} cycles away"
+        f"{CLOCK_MHZ} MHz, {EngineServer.latency} cycles away"
     )
     (OUTPUT / "offload.md").write_text(printed.page(tables, notes))
     missed = [target.name for target in wanted if not target.met]

@@ -13,6 +13,9 @@ from typing import Any, Literal
 
 from hwswap.project import artifacts, processes
 
+CLOCK_MHZ = 100
+"""Of the engine."""
+
 
 class EngineError(RuntimeError):
     """The device server could not be started, or ended by itself."""
@@ -53,7 +56,7 @@ class EngineServer:
     def start(self) -> None:
         """Starts the server and waits until its socket is there."""
         self.socket.unlink(missing_ok=True)
-        command = [self.program.path(), "--socket", self.socket, "--pace", self.pace, "--clock-mhz", "100"]
+        command = [self.program.path(), "--socket", self.socket, "--pace", self.pace, "--clock-mhz", str(CLOCK_MHZ)]
         command += ["--latency", str(self.latency), "--stats-json", self.statistics_file, *self.arguments]
         self.process = processes.start(command, self.log_file)
         deadline = time.monotonic() + 30
