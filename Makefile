@@ -179,10 +179,6 @@ bench-loads: guest kernel-unpatched kernel-tuned model-grants-only ## swap bench
 	@$(B) $(if $(SHORT),,redis memhog stress-ng)
 	@$(ENV) python -m hwswap bench loads $(if $(SHORT),--short) $(LOADS)
 
-bench-locks: guest model-grants-only ## how often swap's locks are taken under them, how long held [SHORT=1] [LOADS=..]
-	@$(B) kernel-lockstat modules-lockstat guest-lockstat kernel-unpatched-lockstat
-	@$(ENV) python -m hwswap bench loads --locks $(if $(SHORT),--short) $(LOADS)
-
 bench-engine: model ## cycles of the engine on recorded traces, beside the targets
 	@$(ENV) python -m hwswap bench engine
 

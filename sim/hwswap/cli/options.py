@@ -5,19 +5,7 @@ import argparse
 from pathlib import Path
 
 from hwswap.project import paths
-
-
-def number(text: str) -> int:
-    """Read a number, decimal or with 0x."""
-    return int(text, 0)
-
-
-def count(text: str) -> int:
-    """Read how many there are to be: at least one."""
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{value} is too few: choose 1 or more")
-    return value
+from hwswap.project.arguments import count, number
 
 
 def seed(parser: argparse.ArgumentParser, _: object = None, default: int | None = 1) -> None:

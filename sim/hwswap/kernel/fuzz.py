@@ -26,7 +26,7 @@ from rich.console import Console
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.kernel.fuzz_tally import COUNTED, FAILED_ALLOCATIONS, Tally, missing, table, unlike
 from hwswap.model.golden import Allocator
-from hwswap.project import artifacts, paths
+from hwswap.project import arguments, artifacts, paths
 from hwswap.results import schema
 from hwswap.rtl import replay
 from hwswap.stimulus import kernel_streams
@@ -275,7 +275,7 @@ def again_from(path: Path, console: Console) -> int:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
     parser.add_argument(
-        "--operations", type=int, default=OPERATIONS, metavar="M", help=f"how many (default: {OPERATIONS})"
+        "--operations", type=arguments.count, default=OPERATIONS, metavar="M", help=f"how many (default: {OPERATIONS})"
     )
     parser.add_argument("--replay", type=Path, metavar="TRACE", help="only carry out a trace that a run has kept")
 
@@ -285,8 +285,6 @@ def run(options: argparse.Namespace) -> int:
     progress, console = Console(stderr=True, highlight=False), Console(soft_wrap=True, highlight=False)
     if options.replay:
         return again_from(options.replay, console)
-    if options.operations < 1:
-        raise FuzzError(f"{options.operations} operations are too few: choose 1 or more")
     seed = secrets.randbits(32) if options.seed is None else options.seed
     progress.print(f"seed {seed}")
     options.output.mkdir(parents=True, exist_ok=True)

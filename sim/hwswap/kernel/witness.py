@@ -22,6 +22,7 @@ from hwswap.kernel import page_out_slots
 from hwswap.kernel.page_out_slots import Expected
 from hwswap.model.golden import Allocator
 from hwswap.project import artifacts, paths, printed, retries
+from hwswap.project.arguments import count
 from hwswap.results import schema
 from hwswap.stimulus import page_outs
 from hwswap.stimulus.page_outs import Scene
@@ -278,7 +279,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
     parser.add_argument(
         "--operations",
-        type=int,
+        type=count,
         default=OPERATIONS,
         metavar="M",
         help=f"folios paged out and pieces given back (default: {OPERATIONS}, with {FOLIOS} folios at least)",
@@ -287,8 +288,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compare the three; return the exit status."""
-    if options.operations < 1:
-        raise WitnessError(f"{options.operations} operations are too few: choose 1 or more")
     seed = secrets.randbits(32) if options.seed is None else options.seed
     progress, console = Console(stderr=True, highlight=False), Console(soft_wrap=True, highlight=False)
     progress.print(f"seed {seed}")
