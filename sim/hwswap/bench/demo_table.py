@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hwswap.project import printed
+from hwswap.rtl.device_server import CLOCK_MHZ, EngineServer
 
 Report = dict[str, Any]
 
@@ -107,19 +108,19 @@ def cycles_table(report: Report) -> Table:
 
 def notes(report: Report) -> list[str]:
     """What the numbers are, and what they are not."""
-    engine = report["engine"]
+    ticks = report["tick_us"]
     gaps = sorted({(e["order"], e["gap_ns"]) for e in report["bench"]["hint"]})
     text = ", ".join(f"{gap / 1000:g} µs at order {order}" for order, gap in gaps)
     return [
         (
             "The engine is simulated: its Verilog, run by Verilator behind a PCI device that QEMU shows to the guest. "
-            f"Its clock is modelled as {engine['clock_mhz']} MHz, its link as {engine['link_latency_cycles']} engine "
+            f"Its clock is modelled as {CLOCK_MHZ} MHz, its link as {EngineServer.latency} engine "
             "cycles a transfer. No wall-clock time is compared: a simulated device has none."
         ),
         (
             "The guest has one CPU whose clock counts instructions (1 instruction = 1 ns): blind to waiting and to "
-            f"cache misses. The simulated engine runs in guest time, in steps of {engine['tick_us']['load']} µs under "
-            f"load and {engine['tick_us']['bench']} µs for the bench: rings are refilled at that pace."
+            f"cache misses. The simulated engine runs in guest time, in steps of {ticks['load']} µs under "
+            f"load and {ticks['bench']} µs for the bench: rings are refilled at that pace."
         ),
         (
             "Bench, unpatched: Linux as it is, but for the bench. off: with all patches and the driver, which does "
@@ -132,10 +133,6 @@ def notes(report: Report) -> list[str]:
             "a few per cent from run to run."
         ),
         "Engine cycles: the operations of mode off, recorded by tracepoints, replayed on the engine alone.",
-        (
-            f"Linux {report['versions']['linux']}, {report['versions']['qemu']}, hwswap {report['commits']['hwswap']}, "
-            f"patches {report['commits']['patches']}, seed {report['seed']}."
-        ),
     ]
 
 

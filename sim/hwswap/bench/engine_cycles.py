@@ -4,9 +4,8 @@
 The core is driven without rings and registers around it (hwswap-bench): a request is offered in every cycle, answers
 are taken at once. The *cycles* of an operation are those from the answer before it to its own; its *latency* is that
 from its acceptance to its answer. Every decision is compared as in any replay. Figures are added up over all traces and
-put beside the targets; how often allocations fall back under other policies is told as well, by the golden model. The
-same operations are measured under policy PLACEMENT: INDEXED, too, and as commands of the ring, by the whole engine
-(hwswap-replay).
+put beside the targets. The same operations are measured under policy PLACEMENT: INDEXED, too, and as commands of the
+ring, by the whole engine (hwswap-replay).
 """
 
 import argparse
@@ -14,7 +13,6 @@ import json
 import os
 import subprocess
 import tempfile
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -133,7 +131,7 @@ def through_rings(operations: trace.Trace, name: str) -> int:
 
 
 def measure_file(path: Path) -> dict[str, Any]:
-    """Measure a trace, and tell its fall-back rates under each policy."""
+    """Measure a trace, as it is and under both placements."""
     try:
         operations = convert.for_engine(trace.read(path))
     except trace.TraceError as error:
@@ -142,14 +140,10 @@ def measure_file(path: Path) -> dict[str, Any]:
     report = measure(operations, name)
     report["name"] = name
     report["ring_cycles"] = through_rings(operations, name)
-    report["fall_back"], report["placements"] = {}, {}
-    for policy, choice in fallback.POLICIES.items():
-        found, done = fallback.redo(operations, choice)
-        tried = sorted(found.tried)
-        report["fall_back"][policy] = {str(order): [found.tried[order], found.failed[order]] for order in tried}
-        if policy in PLACEMENTS:
-            again = measure(trace.Trace(operations.header, done), f"{name}-{policy}")
-            report["placements"][policy] = {key: again[key] for key in ("operations", "cycles", "groups")}
+    report["placements"] = {}
+    for policy in PLACEMENTS:
+        _, done = fallback.redo(operations, fallback.POLICIES[policy])
+        report["placements"][policy] = measure(trace.Trace(operations.header, done), f"{name}-{policy}")
     return report
 
 
@@ -198,22 +192,6 @@ def groups_table(figures: Figures) -> Table:
     return table
 
 
-def fall_back_table(reports: Iterable[dict[str, Any]]) -> Table:
-    """Return by order and policy the share of allocations that fell back, over all traces."""
-    tried: dict[str, Counter[str]] = {}
-    failed: dict[str, Counter[str]] = {}
-    for report in reports:
-        for policy, orders in report["fall_back"].items():
-            for order, (of, bad) in orders.items():
-                tried.setdefault(policy, Counter())[order] += of
-                failed.setdefault(policy, Counter())[order] += bad
-    orders_ = sorted({order for of in tried.values() for order in of}, key=int)
-    table = printed.table("Allocations that fall back, % by order and policy (golden model)", ("policy", *orders_))
-    for policy, of in tried.items():
-        table.add_row(policy, *(f"{100 * failed[policy][o] / of[o]:.2f}" if of[o] else "-" for o in orders_))
-    return table
-
-
 def goals(figures: Figures, reports: Sequence[dict[str, Any]]) -> list[Target]:
     """Return all targets beside the figures, that of the indexed placement last."""
     worst = placement(reports, "indexed")["alloc"]["max"]
@@ -247,7 +225,6 @@ def show(figures: Figures, reports: Sequence[dict[str, Any]], console: Console) 
     title, each = f"Stalls: cycles beyond {FAST} an operation, by cause", max(figures.operations, 1)
     rows = ((cause, f"{cycles:,}", f"{cycles / each:.3f}") for cause, cycles in figures.stalls.most_common())
     console.print(printed.table(title, ("cause", "cycles", "an operation"), rows))
-    console.print(fall_back_table(reports))
     console.print(placement_table(reports))
     console.print(targets.table(goals(figures, reports)))
 

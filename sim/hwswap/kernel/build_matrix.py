@@ -7,19 +7,17 @@ the cell; those of other files are counted. A configuration asks for every optio
 otherwise of, and what it refuses must not be in the result.
 
 Folders to build in are shared and begin empty, so what cells have in common is compiled, and warned of, in the first.
-Results: build/test-patches/matrix.json, logs in build/test-patches/matrix. The exit status is 1 if a cell failed, 2 if
-something to build with is missing.
+Logs: build/test-patches/matrix. The exit status is 1 if a cell failed, 2 if something to build with is missing.
 """
 
 import argparse
 import itertools
-import json
 import re
 import shutil
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
@@ -37,7 +35,7 @@ from hwswap.kernel.patch_steps import (
     warnings,
     work_folder,
 )
-from hwswap.project import printed, provenance
+from hwswap.project import printed
 
 LOGS = OUTPUT / "matrix"
 COMMON = "CONFIG_DEBUG_FS=y\nCONFIG_TRANSPARENT_HUGEPAGE=y\n"
@@ -220,12 +218,10 @@ def table(outcomes: Sequence[Outcome]) -> Table:
 
 
 def matrix(console: Console, source: Path, bases: Path) -> list[Outcome]:
-    """Build all cells; one that has passed before is taken as it was."""
+    """Build all cells."""
     patches = sorted(PATCHES.glob("*.patch"))
     cells = [(number, cell) for number in range(1, len(patches) + 1) for cell in EACH_PREFIX]
     cells += [(len(patches), cell) for cell in WHOLE_SERIES]
-    # Of its beginning: it takes long, and files may be others in the end.
-    commits = {"hwswap": provenance.commit(), "patches": provenance.patches()}
     outcomes: list[Outcome] = []
     LOGS.mkdir(parents=True, exist_ok=True)
     with work_folder("kernel-matrix") as work, progress_bar(console) as progress:
@@ -238,8 +234,6 @@ def matrix(console: Console, source: Path, bases: Path) -> list[Outcome]:
             what = f"{step} of {len(cells)}: patch {outcome.patch}, {cell.arch}, {cell.name}"
             builds.fill(outcome, bases, touched(patches[:number]), what)
             outcomes.append(outcome)
-            report = {"commits": commits, "cells": [asdict(each) for each in outcomes]}
-            (OUTPUT / "matrix.json").write_text(json.dumps(report, indent=2) + "\n")
     return outcomes
 
 

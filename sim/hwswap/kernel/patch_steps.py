@@ -7,7 +7,7 @@ warning that the kernel without patches does not have fails the step. Then the k
 byte verified, and what the patches so far have added is used. The driver is refused until all it needs is there; then
 it is built against that tree, attaches an engine and has its grants place slots. It needs no searches.
 
-Results, with logs beside them: build/test-patches/result.json.
+Logs: build/test-patches.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
@@ -29,7 +29,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from hwswap.guest.qemu import Guest, GuestError, Machine
-from hwswap.project import artifacts, paths, printed, processes, provenance
+from hwswap.project import artifacts, paths, printed, processes
 from hwswap.rtl.device_server import EngineServer
 
 OUTPUT = paths.BUILD / "test-patches"
@@ -102,8 +102,6 @@ class Outcome:
     compiled: int = 0
     build_seconds: float = 0.0
     new_warnings: list[str] = field(default_factory=list)
-    stock_warnings: int = 0
-    """Those of the kernel without patches, at warning level 1 in mm/."""
     verified_bytes: int = 0
     features: list[str] = field(default_factory=list)
     driver: str = ""
@@ -357,7 +355,6 @@ def run_step(
     outcome.build_seconds = round(time.monotonic() - began, 1)
     if stock is not None:
         outcome.new_warnings = sorted(found - stock)
-    outcome.stock_warnings = len(found if stock is None else stock)
     os.environ[artifacts.KERNEL.variable] = str(tree.build / "arch/x86/boot/bzImage")
     complete = patches == len(list(PATCHES.glob("*.patch"))) and "SWAP_GRANTS" not in off
     outcome.driver = "" if complete else "refused"
@@ -374,7 +371,6 @@ def series(console: Console) -> list[Outcome]:
     """Does all steps; a step that cannot be built ends the series, as those that follow build on it."""
     source = kernel_source()
     patches = sorted(PATCHES.glob("*.patch"))
-    report = {"commits": {"hwswap": provenance.commit(), "patches": provenance.patches()}, "qemu": provenance.qemu()}
     outcomes: list[Outcome] = []
     with progress_bar(console) as progress, work_folder() as work:
         tree = Tree(work, source, progress)
@@ -399,8 +395,6 @@ def series(console: Console) -> list[Outcome]:
             except RuntimeError as error:
                 outcome.error = str(error)
                 console.print(f"{name}: {error}", markup=False)
-            whole = {**report, "steps": [asdict(each) for each in outcomes]}
-            (OUTPUT / "result.json").write_text(json.dumps(whole, indent=2) + "\n")
             for warning in outcome.new_warnings:
                 console.print(f"{name}: {warning}", markup=False)
             if not outcome.build_seconds:

@@ -11,7 +11,7 @@ BUILD = ROOT / "build"
 """Derived files; removed by `make clean`."""
 
 REPORTS = BUILD / "reports"
-"""JUnit XML, logs and the demo's JSON."""
+"""JUnit XML and logs."""
 
 RTL = BUILD / "rtl" / "HwSwap.sv"
 """The engine's Verilog (`make verilog`)."""

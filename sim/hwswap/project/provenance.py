@@ -28,11 +28,6 @@ def patches() -> str:
     return digest.hexdigest()[:12]
 
 
-def made_with() -> dict[str, str]:
-    """Return what figures of a guest were made with: commit, hash of the patches, QEMU's version."""
-    return {"commit": commit(), "patches": patches(), "qemu": qemu()}
-
-
 def qemu() -> str:
     """QEMU's version line."""
     return subprocess.run(
