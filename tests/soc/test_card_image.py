@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hwswap.cli import main as cli
+from hwswap.cli import steps
 from hwswap_litex import InputError
 from hwswap_soc.linux import card_image, devicetree, linux_image
 
@@ -91,7 +91,7 @@ def test_files_that_are_missing_or_too_large_are_said(folder, tmp_path, capsys, 
     if content is not None:
         (folder / name).write_bytes(content)
     output = tmp_path / "card.img"
-    status = cli.main(["soc", "card", "make", "--files", str(folder), "--output", str(output)])
+    status = steps.main(["card", "--files", str(folder), "--output", str(output)])
     said = capsys.readouterr().err
     assert (status, said.count("\n")) == (1, 1), said
     assert words in said

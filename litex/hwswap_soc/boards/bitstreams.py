@@ -120,7 +120,7 @@ def show(summary: dict, console: Console) -> None:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command, those of `soc capacity check`."""
+    """Add the arguments of the command, those of `capacity`."""
     capacity.add_arguments(parser)
 
 

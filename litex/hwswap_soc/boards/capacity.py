@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a SoC fits into its FPGA: known right after synthesis, and of sources that were not synthesised yet.
 
-    hwswap soc capacity check           # what today's sources will take, from what was recorded
-    hwswap soc capacity synthesise      # synthesises all SoCs and records what they take
+    python -m hwswap.cli.steps capacity      # what today's sources will take, from what was recorded
+    python -m hwswap.cli.steps synthesise    # synthesises all SoCs and records what they take
 
 Block RAMs of the engine follow from its Verilog (engine_verilog.py). Its LUTs, and all of the rest, are those of the
 last synthesis that was recorded in sizes/, with a digest of the engine's Verilog it was of: where that has changed

@@ -3,6 +3,6 @@
 
 For the rooms above: `fpga_tools` and `yosys` run the tools, `steps` shows and ends what is under way, `placement` tries
 seeds, `fmax_report` reads what the tools report, `engine_verilog` what the engine's Verilog says by itself.
-`engine_part` and `cpu_part` are called by sim/setup/build, `engine_fmax` has the commands `hwswap soc fmax` and
-`hwswap soc size`.
+`engine_part` and `cpu_part` are called by sim/setup/build, `engine_fmax` has the steps `fmax` and `size` of the
+Makefile (hwswap.cli.steps).
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the image of an SD card that a board boots Linux from.
 
-hwswap soc card make --files DIR --output card.img
+python -m hwswap.cli.steps card --files DIR --output card.img
 
 An image has one partition behind a master boot record: FAT32, with the files of a folder that linux_image has made.
 Debian's own tools make it (sfdisk, mkfs.vfat, mcopy), without loop devices and without being root, and others look at
@@ -134,7 +134,7 @@ def check(image: Path, files: Mapping[str, bytes]) -> None:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the own arguments of the command that makes an image."""
-    parser.add_argument("--files", type=Path, required=True, metavar="DIR", help="made by 'hwswap soc card files'")
+    parser.add_argument("--files", type=Path, required=True, metavar="DIR", help="made by 'hwswap soc card'")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the memory of a Rocket SoC holds when Linux starts: OpenSBI, kernel, initramfs and device tree.
 
-hwswap soc card files --soc soc.json --engine engine.json --output DIR
+hwswap soc card --soc soc.json --engine engine.json --output DIR
 """
 
 import argparse

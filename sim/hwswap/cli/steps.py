@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps of the Makefile, which makes beforehand what they need: `python -m hwswap.cli.steps NAME`."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from hwswap.cli import main as top
+from hwswap.cli.options import count, jobs, output_file, output_folder, seed, short
+from hwswap.cli.parser import Commands, Parser, Run, command, of_module
+
+
+def check_board(chosen: argparse.Namespace) -> int:
+    """Tell whether a board and a CPU go together, before anything is built for them."""
+    from hwswap_soc.boards import boards, constraints
+
+    boards.choose(chosen.board, chosen.cpu)
+    constraints.clocks(chosen.board, chosen.cpu)
+    return 0
+
+
+def fill_board(parser: Parser) -> Run:
+    """Add the arguments of `board`."""
+    parser.describe(check_board.__doc__ or "")
+    parser.add_argument("board")
+    parser.add_argument("cpu")
+    return check_board
+
+
+def show_timing(chosen: argparse.Namespace) -> int:
+    """Show what a bitstream that was made before takes of its FPGA, and how fast it is."""
+    from hwswap_soc.fpga import fmax_report
+    from rich.console import Console
+
+    fmax_report.show(json.loads((chosen.folder / "timing.json").read_text()), Console())
+    return 0
+
+
+def fill_timing(parser: Parser) -> Run:
+    """Add the arguments of `timing`."""
+    parser.describe(show_timing.__doc__ or "")
+    parser.add_argument("folder", type=Path, help="what `make bitstream` made")
+    return show_timing
+
+
+def placements(default: int, per: str) -> Callable[[Parser, object], None]:
+    """Return what adds --seeds: how many placements there are of each board or speed grade, which `per` names."""
+
+    def add(parser: Parser, _: object = None) -> None:
+        parser.add_argument("--seeds", type=count, default=default, metavar="N", help=f"placements per {per}")
+
+    return add
+
+
+SIM = "Run an image on a simulated SoC and show what it prints. Exit status 1 when it says it failed."
+SIZE = "How large the engine alone is on an ECP5-85F: synthesised for few LUTs, as a SoC's is, not placed."
+SYNTHESISE = "Synthesise the SoCs of all boards, and put on record what they take."
+CAPACITY, FMAX = "hwswap_soc.boards.capacity", "hwswap_soc.fpga.engine_fmax"
+
+STEPS = {
+    "formal": ("prove parts of the engine", of_module("hwswap.verify.formal", short, seed, output_folder)),
+    "mutate": ("try mutants on the engine's checks", of_module("hwswap.verify.mutate", short, jobs, arguments=None)),
+    "coverage": ("tell what the simulations reach", of_module("hwswap.verify.rtl_coverage", short, arguments=None)),
+    "patches": ("build and boot with each patch", of_module("hwswap.kernel.patch_steps", arguments=None)),
+    "matrix": ("compile in many configurations", of_module("hwswap.kernel.build_matrix", arguments=None)),
+    "sim": ("run an image on the simulated SoC", of_module("hwswap_soc.simulation.run", about=SIM, run="run_command")),
+    "board": ("tell whether a board and a CPU go together", fill_board),
+    "timing": ("show size and timing of a bitstream", fill_timing),
+    "fmax": ("measure Fmax and size of the engine alone", of_module(FMAX, placements(5, "grade"), output_folder)),
+    "size": (
+        "tell the size of the engine alone",
+        of_module(FMAX, output_folder, about=SIZE, run="run_size", arguments="add_size_arguments"),
+    ),
+    "bitstreams": (
+        "make the bitstreams of all boards",
+        of_module("hwswap_soc.boards.bitstreams", placements(2, "board")),
+    ),
+    "capacity": ("tell what today's engine will take on each board", of_module(CAPACITY)),
+    "synthesise": (
+        "synthesise the SoCs of all boards",
+        of_module(CAPACITY, about=SYNTHESISE, run="run_synthesise", arguments=None),
+    ),
+    "card": ("make the image of an SD card", of_module("hwswap_soc.linux.card_image", output_file)),
+}
+"""Name -> its line in the help, and what fills it in."""
+
+
+def add_commands(commands: Commands) -> None:
+    """Add all steps."""
+    for name, (text, fill) in STEPS.items():
+        command(commands, name, text, fill)
+
+
+def parser() -> Parser:
+    """Return the command line's parser."""
+    return top.parser("python -m hwswap.cli.steps", __doc__ or "", [add_commands])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a step; return its exit status."""
+    return top.main(arguments, parser())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
