@@ -4,12 +4,12 @@
 import argparse
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from hwswap.cli import main as top
 from hwswap.cli.options import count, jobs, output_file, output_folder, seed, short
-from hwswap.cli.parser import Commands, Parser, Run, command, of_module
+from hwswap.cli.parser import Adder, Commands, Parser, argument, command, of_function, of_module
 
 
 def check_board(chosen: argparse.Namespace) -> int:
@@ -21,14 +21,6 @@ def check_board(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def fill_board(parser: Parser) -> Run:
-    """Add the arguments of `board`."""
-    parser.describe(check_board.__doc__ or "")
-    parser.add_argument("board")
-    parser.add_argument("cpu")
-    return check_board
-
-
 def show_timing(chosen: argparse.Namespace) -> int:
     """Show what a bitstream that was made before takes of its FPGA, and how fast it is."""
     from hwswap_soc.fpga import fmax_report
@@ -38,25 +30,16 @@ def show_timing(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def fill_timing(parser: Parser) -> Run:
-    """Add the arguments of `timing`."""
-    parser.describe(show_timing.__doc__ or "")
-    parser.add_argument("folder", type=Path, help="what `make bitstream` made")
-    return show_timing
-
-
-def placements(default: int, per: str) -> Callable[[Parser, object], None]:
+def placements(default: int, per: str) -> Adder:
     """Return what adds --seeds: how many placements there are of each board or speed grade, which `per` names."""
-
-    def add(parser: Parser, _: object = None) -> None:
-        parser.add_argument("--seeds", type=count, default=default, metavar="N", help=f"placements per {per}")
-
-    return add
+    return argument("--seeds", type=count, default=default, metavar="N", help=f"placements per {per}")
 
 
 SIM = "Run an image on a simulated SoC and show what it prints. Exit status 1 when it says it failed."
 SIZE = "How large the engine alone is on an ECP5-85F: synthesised for few LUTs, as a SoC's is, not placed."
 SYNTHESISE = "Synthesise the SoCs of all boards, and put on record what they take."
+BOARD = of_function(check_board, argument("board"), argument("cpu"))
+TIMING = of_function(show_timing, argument("folder", type=Path, help="what `make bitstream` made"))
 CAPACITY, FMAX = "hwswap_soc.boards.capacity", "hwswap_soc.fpga.engine_fmax"
 
 STEPS = {
@@ -66,8 +49,8 @@ STEPS = {
     "patches": ("build and boot with each patch", of_module("hwswap.kernel.patch_steps", arguments=None)),
     "matrix": ("compile in many configurations", of_module("hwswap.kernel.build_matrix", arguments=None)),
     "sim": ("run an image on the simulated SoC", of_module("hwswap_soc.simulation.run", about=SIM, run="run_command")),
-    "board": ("tell whether a board and a CPU go together", fill_board),
-    "timing": ("show size and timing of a bitstream", fill_timing),
+    "board": ("tell whether a board and a CPU go together", BOARD),
+    "timing": ("show size and timing of a bitstream", TIMING),
     "fmax": ("measure Fmax and size of the engine alone", of_module(FMAX, placements(5, "grade"), output_folder)),
     "size": (
         "tell the size of the engine alone",
