@@ -56,14 +56,13 @@ def parser(prog: str = "hwswap", about: str = ABOUT, parts: Sequence[Callable[[C
 def main(arguments: Sequence[str] | None = None, top: Parser | None = None) -> int:
     """Run a command of `hwswap`, or of `top`; return its exit status. What the user can mend is one sentence.
 
-    A command that may try something again, such as one that starts a guest, says there how often it did. SIGTERM is as
-    Ctrl-C: guests, engines and builds under way end with the command.
+    So is what was tried again. SIGTERM is as Ctrl-C: guests, engines and builds under way end with the command.
     """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with retries.Collection() as tried:
             status = _run(arguments, top or parser())
-            if tried.could:
+            if tried.counts:
                 ERR.print(retries.sentence(tried.counts), soft_wrap=True, markup=False)
     finally:
         signal.signal(signal.SIGTERM, before)

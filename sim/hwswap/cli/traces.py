@@ -169,7 +169,9 @@ CONVERT = of_function(
     argument("file", type=Path, help="a trace, or text from /sys/kernel/tracing/trace"),
     shared.output_file,
     argument("--plain", action="store_true", help="leave out how the decisions came about"),
-    argument("--from", dest="start", type=int, default=0, metavar="N", help="begin at record N; what was before is state"),
+    argument(
+        "--from", dest="start", type=int, default=0, metavar="N", help="begin at record N; what was before is state"
+    ),
     argument("--until", dest="end", type=int, metavar="N", help="end at record N; devices stay as they are"),
     argument("--kernel", help="the kernel's release, which tracepoint text does not tell"),
 )

@@ -97,7 +97,6 @@ class Guest:
 
     def __enter__(self) -> Self:
         """Boots."""
-        retries.may_come()
         self.folder = Path(tempfile.mkdtemp(prefix="hwswap-"))
         self.log = self.log or self.folder / "kernel.log"
         self.log.parent.mkdir(parents=True, exist_ok=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rich.table import Table
 
+from hwswap.project import printed
 from hwswap.results.schema import Figure, Result
 
 
@@ -63,9 +64,8 @@ def lost(before: Mapping[str, Result], after: Mapping[str, Result]) -> list[str]
 
 def table(found: list[Pair]) -> Table:
     """Return a row a figure."""
-    view = Table(title="figures, before and after")
-    for title in ("result", "figure", "of", "unit", "before", "after", "change", ""):
-        view.add_column(title, justify="right" if title in ("before", "after", "change") else "left")
+    heads = ("result", "figure", "of", "unit", "before", "after", "change", "")
+    view = printed.table("figures, before and after", heads, left=(0, 1, 2, 3, 7))
     for pair in found:
         change = "-" if pair.change is None else f"{100 * pair.change:+.1f} %"
         view.add_row(
