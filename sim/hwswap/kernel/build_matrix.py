@@ -32,7 +32,6 @@ from hwswap.kernel.patch_steps import (
     kernel_source,
     not_taken,
     progress_bar,
-    warnings,
     work_folder,
 )
 from hwswap.project import printed
@@ -43,6 +42,9 @@ COMMON = "CONFIG_DEBUG_FS=y\nCONFIG_TRANSPARENT_HUGEPAGE=y\n"
 
 BACKEND = ("SWAP_OFFLOAD", "SWAP_GRANTS")
 """Options that need tables of 512 little-endian entries of 64 bits, each in a page."""
+
+_WARNING = re.compile(r"\bwarning:", re.IGNORECASE)
+_PLACE = re.compile(r":\d+(?::\d+)?(?=[: ])")
 
 COMPILERS = {"x86_64": "", "i386": "", "arm64": "aarch64-linux-gnu-", "riscv": "riscv64-linux-gnu-"}
 """The prefix of each architecture's compiler."""
@@ -147,6 +149,11 @@ def log_of(outcome: Outcome) -> Path:
 def touched(patches: Sequence[Path]) -> set[str]:
     """Return the files that patches change or add."""
     return {name for patch in patches for name in re.findall(r"^\+\+\+ b/(\S+)", patch.read_text(), re.MULTILINE)}
+
+
+def warnings(log: str) -> set[str]:
+    """Return what a build warned of, without line numbers, which patches move."""
+    return {_PLACE.sub("", line).strip() for line in log.splitlines() if _WARNING.search(line)}
 
 
 def is_in(warning: str, files: set[str]) -> bool:
