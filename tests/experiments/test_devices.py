@@ -36,10 +36,6 @@ def test_in_turn_each_device_has_as_much_but_for_the_clusters_in_use():
     assert sum(used(usage)) == NODES * devices.share_mb(IN_TURN, 32) * MB
 
 
-def test_the_published_node_first_is_what_eight_nodes_give():
-    assert devices.published_share(NODE_FIRST, 0) == pytest.approx(5 / 8, abs=0.001)
-
-
 def test_as_much_is_in_use_as_in_the_published_tables():
     for policy, gb in published.DEVICES_USED.items():
         part = NODES * devices.share_mb(policy, 128) / (DEVICES * 128)
@@ -79,11 +75,6 @@ def test_what_a_guest_says_is_checked(case, lines, complaint):
         devices.usage(case, lines, disk_mb=32)
 
 
-def test_the_script_is_told_what_each_cpu_has():
-    told = devices.variables(ON_NODES, 128, 5)
-    assert told == {"KIND": "node", "PRIORITY": "default", "MB": "25", "DISK_MB": "128", "SEED": "5"}
-
-
 def test_the_result_has_published_and_ours_of_each_system(monkeypatch):
     def measured(case, disk_mb, seed):
         return Usage(case.system, case.policy, [Area(f"/dev/ram{at}", 32764, 1000, -1) for at in range(4)])
@@ -93,13 +84,6 @@ def test_the_result_has_published_and_ours_of_each_system(monkeypatch):
     assert len(result.rows) == DEVICES * (len(CASES) + len(DeviceOrder))
     assert result.rows[0].figure == "% of what is in use, one after the other, device 0: Linux 6.12"
     assert (result.rows[0].ours, result.rows[0].published) == (25.0, pytest.approx(94.4, abs=0.1))
-    first = [next(column.cells) for column in result.tables[0].columns]
-    assert first == ["/dev/ram0", "partition", "32.0M", "1.0M", "-1"]
-    assert {table.title for table in result.tables} >= {
-        "Linux 7.3: round robin",
-        "engine, node-first: node first",
-        "Linux 6.12, devices on nodes: node first",
-    }
 
 
 def test_a_guest_with_another_kernel_is_refused(monkeypatch):

@@ -93,13 +93,6 @@ def python(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=env, check=False)
 
 
-def test_the_module_can_be_run():
-    done = python("-m", "hwswap", "trace", "--help")
-    assert done.returncode == 0
-    for action in ("info", "check", "record", "replay"):
-        assert action in done.stdout
-
-
 def test_a_stream_of_all_features_is_of_version_2_and_checked(tmp_path, capsys):
     path = tmp_path / "b.hwst"
     arguments = ["stream", "--seed", "3", "--ops", "3000", "--cpus", "64", "--with", "all", "-o", str(path)]
