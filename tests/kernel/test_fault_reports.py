@@ -6,7 +6,7 @@ import argparse
 import pytest
 from hwswap.guest.qemu import GuestError
 from hwswap.kernel import fault_reports
-from hwswap.kernel.fault_reports import FAILS, GONE, HOLDS, KNOWN, Outcome, Report, ReportError, judge
+from hwswap.kernel.fault_reports import FAILS, GONE, HOLDS, KNOWN, Outcome, Report, judge
 
 REPORT = Report("one", "seen", ["where"], "what holds", checks=2)
 KNOWN_REPORT = Report("two", "seen", ["where"], "what holds", checks=2, fault_of="7.3.4")
@@ -48,7 +48,7 @@ def test_what_a_run_comes_to(report: Report, output: str, code: int, beside: lis
 @pytest.mark.parametrize("text", ["seen = 1", 'seen = "', "nonsense = 1", "seen = 'a'\nneeds = { cpu = 2 }"])
 def test_a_report_that_is_not_whole_is_one_sentence(text: str) -> None:
     whole = "where = ['a']\nholds = 'b'\nchecks = 1\n"
-    with pytest.raises(ReportError, match="tests/reports/three/report.toml: "):
+    with pytest.raises(RuntimeError, match="tests/reports/three/report.toml: "):
         fault_reports.load("three", whole.replace("holds = 'b'\n", "") + text)
 
 
@@ -88,7 +88,7 @@ def test_outcomes_are_told(command, status: str, code: int) -> None:
 
 def test_names_that_are_none_are_one_sentence(command) -> None:
     for arguments, name in ((["none-of-this"], "none-of-this"), (["--modes", "of"], "of")):
-        with pytest.raises(ReportError, match=f"there is no report and no mode {name}$"):
+        with pytest.raises(RuntimeError, match=f"there is no report and no mode {name}$"):
             command(*arguments)
 
 

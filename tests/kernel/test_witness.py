@@ -3,7 +3,7 @@
 
 import pytest
 from hwswap.kernel import page_out_slots, witness
-from hwswap.kernel.witness import Account, Outcome, WitnessError
+from hwswap.kernel.witness import Account, Outcome
 from hwswap.project import retries
 from hwswap.stimulus import page_outs
 from hwswap.stimulus.page_outs import Area, GiveBack, PageOut, Scene
@@ -104,7 +104,7 @@ def test_what_a_guest_says_is_counted_from_before_to_after():
     assert (said.thrown_away, said.most_cached) == (3, 4)
     with (
         retries.Collection(apart=True),
-        pytest.raises(WitnessError, match="unpatched: of 3 scenes 2 came to their end"),
+        pytest.raises(RuntimeError, match="unpatched: of 3 scenes 2 came to their end"),
     ):
         witness.take(out, said, 3)
 

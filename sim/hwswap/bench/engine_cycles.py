@@ -10,7 +10,6 @@ ring, by the whole engine (hwswap-replay).
 
 import argparse
 import json
-import os
 import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -45,10 +44,6 @@ RINGS, LATENCY = 6, 16
 
 PLACEMENTS = ("linux", "indexed")
 """The policies under which all operations of a trace are done once more (fallback.py), to be compared."""
-
-
-class BenchError(RuntimeError):
-    """Nothing could be measured; the message is one sentence for the user."""
 
 
 def fast(key: Key) -> bool:
@@ -102,23 +97,15 @@ def core_targets(figures: Figures) -> list[Target]:
     ]
 
 
-def program() -> Path:
-    """Return the bench program; HWSWAP_BENCH names another than the one in build/model."""
-    path = Path(os.environ.get("HWSWAP_BENCH", paths.REPLAY.with_name("hwswap-bench")))
-    if not path.is_file():
-        raise BenchError(f"{path} is not there: run `make model` first")
-    return path
-
-
 def measure(operations: trace.Trace, name: str) -> dict[str, Any]:
     """Run operations on the core; return the program's report."""
     with tempfile.TemporaryDirectory(prefix="hwswap-bench-") as folder:
         file, report = Path(folder) / f"{name}.hwst", Path(folder) / "report.json"
         trace.write(file, operations.header, operations.records)
-        command = [str(program()), str(file), "--json", str(report)]
+        command = [paths.need(paths.REPLAY.with_name("hwswap-bench")), file, "--json", report]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            raise BenchError(f"{name}: {(done.stdout + done.stderr).strip() or 'the bench ended without a word'}")
+            raise RuntimeError(f"{name}: {(done.stdout + done.stderr).strip() or 'the bench ended without a word'}")
         return json.loads(report.read_text())
 
 
@@ -126,7 +113,7 @@ def through_rings(operations: trace.Trace, name: str) -> int:
     """Return the cycles that operations take as commands of the ring, waiting for memory included."""
     outcome = replay.replay(operations, ["--latency", str(LATENCY)])
     if not outcome.equal:
-        raise BenchError(f"{name}, through the rings: {outcome.output}")
+        raise RuntimeError(f"{name}, through the rings: {outcome.output}")
     return outcome.report["cycles"]
 
 
@@ -135,7 +122,7 @@ def measure_file(path: Path) -> dict[str, Any]:
     try:
         operations = convert.for_engine(trace.read(path))
     except trace.TraceError as error:
-        raise BenchError(f"{path}: {error}") from error
+        raise RuntimeError(f"{path}: {error}") from error
     name = path.name.partition(".")[0]
     report = measure(operations, name)
     report["name"] = name

@@ -2,23 +2,23 @@
 """Options that mean the same in every command that has them."""
 
 import argparse
+import secrets
 from pathlib import Path
 
 from hwswap.project import paths
 from hwswap.project.arguments import count, number
 
 
-def seed(parser: argparse.ArgumentParser, _: object = None, default: int | None = 1) -> None:
-    """Add --seed; without a default, the command draws one and prints it."""
-    said = default or "a new one, which is printed"
-    parser.add_argument(
-        "--seed", type=number, default=default, metavar="N", help=f"seed of everything random (default: {said})"
-    )
+def seed(parser: argparse.ArgumentParser, _: object = None) -> None:
+    """Add --seed."""
+    said = "seed of everything random (default: 1)"
+    parser.add_argument("--seed", type=number, default=1, metavar="N", help=said)
 
 
 def drawn_seed(parser: argparse.ArgumentParser, _: object = None) -> None:
-    """Add --seed; the command draws one where none is given."""
-    seed(parser, default=None)
+    """Add --seed; where none is given, one is drawn, which the command prints."""
+    said = "seed of everything random (default: a new one, which is printed)"
+    parser.add_argument("--seed", type=number, default=secrets.randbits(32), metavar="N", help=said)
 
 
 def short(parser: argparse.ArgumentParser, _: object = None) -> None:

@@ -40,10 +40,6 @@ _FIGURE = re.compile(r"^figure: (\S+) (\d+)$", re.MULTILINE)
 _SAID = re.compile(r"^(holds|fails): (.*)$", re.MULTILINE)
 
 
-class ReportError(RuntimeError):
-    """A report is not as it has to be; the message is one sentence for the user."""
-
-
 UNPATCHED, OFF = "unpatched", "off"
 MODES = (UNPATCHED, OFF, "hint", "scan")
 """The kernel without the series, and the driver's modes; the engine is there for those after OFF."""
@@ -103,7 +99,7 @@ def load(name: str, text: str) -> Report:
         assert report.machine  # which says what it does not know
         return report
     except (TypeError, ValueError) as error:
-        raise ReportError(f"tests/reports/{name}/report.toml: {error}") from error
+        raise RuntimeError(f"tests/reports/{name}/report.toml: {error}") from error
 
 
 def every() -> list[Report]:
@@ -164,7 +160,7 @@ def files(report: Report, mode: str) -> dict[str, bytes]:
         command = ["make", "-s", "-C", str(WORKLOADS), f"OUT={programs}", f"PROGRAMS={name}", f"VPATH={source.parent}"]
         done = subprocess.run([*command, "CFLAGS=-O2 -g0 -I."], capture_output=True, text=True, check=False)
         if done.returncode:
-            raise ReportError(f"{report.name}: {name}.c cannot be built:\n{done.stderr}")
+            raise RuntimeError(f"{report.name}: {name}.c cannot be built:\n{done.stderr}")
         given[f"bin/{name}"] = programs / name
     return {name: path.read_bytes() for name, path in sorted(given.items())}
 
@@ -269,7 +265,7 @@ def chosen(options: argparse.Namespace) -> list[Report]:
     reports = every()
     wrong = set(options.names) - {report.name for report in reports} | set(options.modes) - set(MODES)
     if wrong:
-        raise ReportError(f"there is no report and no mode {', '.join(sorted(wrong))}")
+        raise RuntimeError(f"there is no report and no mode {', '.join(sorted(wrong))}")
     named = [report for report in reports if not options.names or report.name in options.names]
     return [report for report in named if report.short or not options.short]
 
