@@ -32,6 +32,18 @@ def test_a_cut_stream_goes_on_as_the_whole_did(start, features):
     assert part.records[len(part.records) - (3000 - start) :] == made.records[start:]
 
 
+@pytest.mark.parametrize("start", [0, 50, 901])
+@pytest.mark.parametrize("kinds", KINDS, ids=str)
+def test_a_cut_recording_goes_on_as_the_whole_did(start, kinds):
+    writer = Writer(11, kinds)
+    for _ in writer.run(300):
+        pass
+    part = convert.cut(writer.trace(), start)
+    outcome = check.replay(part)
+    assert outcome.difference is None, str(outcome.difference)
+    assert outcome.decisions >= 20
+
+
 @pytest.mark.parametrize("end", [0, 50, 901])
 def test_a_recording_can_end_earlier_where_nothing_is_under_way(end):
     writer = Writer(11, KINDS[1])
@@ -119,6 +131,11 @@ def test_what_cannot_be_converted_is_said_in_one_sentence(tmp_path, capsys, argu
     assert main(["trace", "convert", str(path), "-o", str(tmp_path / "b.hwst"), *arguments]) == 1
     assert message in capsys.readouterr().err
     assert not (tmp_path / "b.hwst").exists()
+
+
+def test_a_missing_file_is_said_in_one_sentence(tmp_path, capsys):
+    assert main(["trace", "convert", str(tmp_path / "none"), "-o", str(tmp_path / "b.hwst")]) == 1
+    assert "No such file" in capsys.readouterr().err
 
 
 def test_a_trace_that_differs_cannot_be_cut_behind_that(tmp_path):
