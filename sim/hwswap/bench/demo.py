@@ -5,7 +5,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -174,18 +174,18 @@ def replay_trace(text: str, release: str, seed: int, console: Console) -> replay
         return replay.replay(path, timeout=300)
 
 
-def figures(report: Mapping[str, Any]) -> list[Figure]:
+def figures(collected: Collected, checks: Sequence[Check]) -> list[Figure]:
     """Return what is compared with the record: calls by state and mode, and what was verified."""
     lines = []
-    for name, found in report["bench"].items():
+    for name, found in collected.benches.items():
         state, column = ("fragmented", name.removeprefix("fragmented-")) if "-" in name else ("after the loads", name)
         lines += [(column, state, line) for line in found]
-    loads = [load for phase in report["phases"].values() for load in phase["loads"]]
+    loads = [load for phase in collected.phases.values() for load in phase.loads]
     return [
         *bench_lines.figures(lines),
         Figure("bytes swapped and verified", "", sum(load["verified_bytes"] for load in loads), "bytes"),
         Figure("bytes wrong", "", sum(load["mismatches"] for load in loads), "bytes", {}, 0),
-        Figure("conditions not met", "", sum(not check["passed"] for check in report["checks"]), "conditions", {}, 0),
+        Figure("conditions not met", "", sum(not check.passed for check in checks), "conditions", {}, 0),
     ]
 
 
@@ -202,21 +202,13 @@ def run(options: argparse.Namespace) -> int:
     cycles = replay_trace(text, release, seed, console)
     checks = check(collected)
     checks.append(Check("the engine, asked again, decides as the kernel did in mode off, every time", cycles.equal))
-    report = {
-        "tick_us": collected.tick_us,
-        "phases": {
-            name: {"counts": phase.counts(), "loads": phase.loads, "verify": phase.verify}
-            for name, phase in collected.phases.items()
-            if phase.after or phase.loads or phase.verify
-        },
-        "bench": collected.benches,
-        "engine_cycles": cycles.report,
-        "checks": [{"text": check.text, "passed": check.passed} for check in checks],
-    }
-    demo_table.show(report, Console(width=150 if not sys.stdout.isatty() else None))
+    out = Console(width=150 if not sys.stdout.isatty() else None)
+    demo_table.show(collected, cycles.report, out)
+    for each in checks:
+        out.print(f"[{'green' if each.passed else 'red'}]{'ok ' if each.passed else 'NOT'}[/] {each.text}")
     schema.save(
         "demo",
-        figures(report),
+        figures(collected, checks),
         title="A running kernel",
         command="make demo",
         platform=f"{counting(release)}; the RTL as a PCI device, {CLOCK_MHZ} MHz, {EngineServer.latency} "
