@@ -3,8 +3,8 @@
 
 One source tree, to which the patches are added one by one. Each prefix of the series is built in two configurations,
 the whole series in all: the objects of mm/ alone, at warning level 1. A warning in a file that the series touches fails
-the cell; those of other files are counted. A configuration asks for every option of the series but those that it says
-otherwise of, and what it refuses must not be in the result.
+the cell. A configuration asks for every option of the series but those that it says otherwise of, and what it refuses
+must not be in the result.
 
 Folders to build in are shared and begin empty, so what cells have in common is compiled, and warned of, in the first.
 Logs: build/test-patches/matrix. The exit status is 1 if a cell failed, 2 if something to build with is missing.
@@ -15,7 +15,6 @@ import itertools
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -123,11 +122,8 @@ class Outcome:
 
     patch: str
     cell: Cell
-    compiled: int = 0
-    seconds: float = 0.0
     warnings: list[str] = field(default_factory=list)
     """Those in files that the series touches."""
-    elsewhere: int = 0
     fault: str = ""
 
     def passed(self) -> bool:
@@ -196,32 +192,28 @@ class Builds(Tree):
 
     def fill(self, outcome: Outcome, bases: Path, files: set[str], what: str) -> None:
         """Configure and build a cell, and fill in what came of it."""
-        cell, log, began = outcome.cell, log_of(outcome), time.monotonic()
+        cell, log = outcome.cell, log_of(outcome)
         try:
             outcome.fault = self.configure(cell, bases, log, what)
             if not outcome.fault and cell.builds:
                 self.call(cell, ["W=1", "mm/"], log, what)
         except StepError:
             outcome.fault = first_error(log.read_text(errors="replace"))
-        text = log.read_text(errors="replace")
-        found = warnings(text)
+        found = warnings(log.read_text(errors="replace"))
         outcome.warnings = sorted(line for line in found if is_in(line, files))
-        outcome.elsewhere = len(found) - len(outcome.warnings)
-        outcome.compiled = len(re.findall(r"^ +CC ", text, re.MULTILINE))
-        outcome.seconds = round(time.monotonic() - began, 1)
 
 
 def table(outcomes: Sequence[Outcome]) -> Table:
     """Return the outcomes, one a row."""
-    heads = ("patches", "architecture", "configuration", "refuses", "files", "s", "warnings", "elsewhere", "")
-    view = printed.table("the patches in configurations", heads, left=(0, 1, 2, 3, 8))
-    for outcome in outcomes:
-        view.add_row(
-            *(outcome.patch, outcome.cell.arch, outcome.cell.name, ", ".join(outcome.cell.refused)),
-            *(str(outcome.compiled), f"{outcome.seconds:.0f}", str(len(outcome.warnings)), str(outcome.elsewhere)),
-            "ok" if outcome.passed() else "FAILED",
+    heads = ("patches", "architecture", "configuration", "refuses", "warnings", "")
+    rows = [
+        (
+            *(each.patch, each.cell.arch, each.cell.name, ", ".join(each.cell.refused)),
+            *(len(each.warnings), "ok" if each.passed() else "FAILED"),
         )
-    return view
+        for each in outcomes
+    ]
+    return printed.table("the patches in configurations", heads, rows, left=(0, 1, 2, 3, 5))
 
 
 def matrix(console: Console, source: Path, bases: Path) -> list[Outcome]:
