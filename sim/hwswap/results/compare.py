@@ -30,10 +30,9 @@ class Pair:
 
 
 def pairs(before: Mapping[str, Result], after: Mapping[str, Result]) -> list[Pair]:
-    """Return the figures that both have, in the order of the first; those of a short form and a full one do not meet.
+    """Return the figures that both have, in the order of the first; ValueError names one that has another unit.
 
-    Raises:
-        ValueError: a figure has another unit.
+    Those of a short form and a full one do not meet.
     """
     found = []
     for name, first in before.items():
