@@ -184,8 +184,8 @@ def figures(collected: Collected, checks: Sequence[Check]) -> list[Figure]:
     return [
         *bench_lines.figures(lines),
         Figure("bytes swapped and verified", "", sum(load["verified_bytes"] for load in loads), "bytes"),
-        Figure("bytes wrong", "", sum(load["mismatches"] for load in loads), "bytes", {}, 0),
-        Figure("conditions not met", "", sum(not check.passed for check in checks), "conditions", {}, 0),
+        schema.exact("bytes wrong", sum(load["mismatches"] for load in loads), "bytes"),
+        schema.exact("conditions not met", sum(not check.passed for check in checks), "conditions"),
     ]
 
 

@@ -218,24 +218,19 @@ def show(figures: Figures, reports: Sequence[dict[str, Any]], console: Console) 
 
 def save(figures: Figures, reports: Sequence[dict[str, Any]]) -> None:
     """Write the result: the engine's cycles are the same in each run."""
-
-    def row(what: str, value: float, unit: str = "cycles") -> schema.Figure:
-        return schema.Figure(what, "", value, unit, {}, 0)
-
     operations = max(figures.operations, 1)
+    rings = sum(report["ring_cycles"] for report in reports)
+    cycles = {
+        "an operation, core alone, its input kept full": round(figures.cycles / operations, 4),
+        f"an operation through the rings, memory of {LATENCY} cycles": round(rings / operations, 4),
+    }
+    for name in PLACEMENTS:
+        cycles[f"longest allocation, placement {name}"] = placement(reports, name)["alloc"]["max"]
     schema.save(
         "engine-cycles",
         [
-            row("an operation, core alone, its input kept full", round(figures.cycles / operations, 4)),
-            row(
-                f"an operation through the rings, memory of {LATENCY} cycles",
-                round(sum(report["ring_cycles"] for report in reports) / operations, 4),
-            ),
-            *(
-                row(f"longest allocation, placement {name}", placement(reports, name)["alloc"]["max"])
-                for name in PLACEMENTS
-            ),
-            row("operations", figures.operations, "operations"),
+            *(schema.exact(what, value, "cycles") for what, value in cycles.items()),
+            schema.exact("operations", figures.operations, "operations"),
         ],
         title="The engine's cycles on recorded traces",
         command="make bench-engine",

@@ -21,7 +21,7 @@ from hwswap.guest.machine import counting
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.loads import catalogue
 from hwswap.loads.figures import Collected, faults, figures, spread
-from hwswap.project import artifacts, paths, printed, provenance
+from hwswap.project import artifacts, paths, printed
 from hwswap.project.arguments import count
 from hwswap.results import schema
 from hwswap.rtl.device_server import clocked_by_guest
@@ -105,8 +105,6 @@ def measure(loads: list[catalogue.Load], options: argparse.Namespace) -> Report:
         "seed": options.seed,
         "runs": options.runs,
         "scale": options.scale,
-        "commits": {"hwswap": provenance.commit(), "patches": provenance.patches()},
-        "qemu": provenance.qemu(),
         "titles": {load.name: load.title for load in loads},
         "loads": measured,
         "failures": [],
@@ -190,17 +188,12 @@ def run(options: argparse.Namespace) -> int:
         seed=options.seed,
         short=options.short,
     )
-    views = tables(report)
     console = Console(width=170)
-    for view in views:
+    for view in tables(report):
         console.print(view)
-    commits = report["commits"]
-    notes = [
-        f"Linux {report['linux']}, {report['qemu']}, hwswap {commits['hwswap']}, patches {commits['patches']}",
-        f"seed {report['seed']}, {report['runs']} runs, {report['scale']} % of the sizes",
-        "instructions are those of one guest CPU, blind to waiting and cache misses; the engine's own are not in them",
-    ]
-    print("\n".join(notes))
+    print(
+        "instructions are those of one guest CPU, blind to waiting and cache misses; the engine's own are not in them"
+    )
     for failure in report["failures"]:
         print(f"bench loads: {failure}", file=sys.stderr)
     print(f"{time.monotonic() - started:.0f} s; {options.output / 'loads.json'}")
