@@ -137,7 +137,6 @@ test-patches: guest model-driver # each patch of the series alone builds, boots,
 # What has passed with the same inputs is not built again; an interrupted run goes on where it stopped.
 test-matrix: setup # the patches compile, or cannot be chosen, in many configurations and on other architectures
 	@sim/setup/apt-packages cross
-	@$(PYTEST) tests/kernel/refused_options.py
 	@$(ENV) python -m hwswap.cli.steps matrix
 
 test-harts: setup # the bench on several harts, in its short form, on a simulated SoC with four

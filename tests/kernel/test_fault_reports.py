@@ -20,10 +20,6 @@ def test_each_report_is_whole(report: Report) -> None:
     assert (report.folder / "run.sh").read_text().startswith("#!/bin/sh\n")
 
 
-def test_some_are_in_the_short_selection() -> None:
-    assert any(report.short for report in fault_reports.every())
-
-
 @pytest.mark.parametrize(
     ("report", "output", "code", "beside", "status"),
     [
@@ -119,9 +115,3 @@ def test_figures_of_mode_off_are_those_of_the_unpatched_kernel(stock: int | None
 def test_a_guest_with_the_engine_has_no_more_cpus_than_that() -> None:
     report = Report("one", "seen", ["where"], "what holds", checks=2, needs={"cpus": 8})
     assert [fault_reports.machine(report, mode).cpus for mode in fault_reports.MODES] == [8, 8, 4, 4]
-
-
-def test_each_report_has_its_programs_and_those_that_all_have() -> None:
-    by_name = {report.name: report for report in fault_reports.every()}
-    assert [each.name for each in fault_reports.programs_of(by_name["zero-pages"])] == ["pages.c", "shmem.c", "zeros.c"]
-    assert [each.name for each in fault_reports.programs_of(by_name["order-steal"])] == ["pages.c", "shmem.c"]

@@ -34,20 +34,17 @@ def jobs(parser: argparse.ArgumentParser, made: object = None) -> None:
     )
 
 
-def _output(parser: argparse.ArgumentParser, made: object, metavar: str, text: str) -> None:
+def output_folder(parser: argparse.ArgumentParser, made: object = None) -> None:
     """Add --output; the default is OUTPUT of the command's module `made`, without which it has to be given."""
     default: Path | None = getattr(made, "OUTPUT", None)
-    said = "" if default is None else f" (default: {default.relative_to(paths.ROOT)})"
+    said = (
+        "folder to write to" if default is None else f"folder to write to (default: {default.relative_to(paths.ROOT)})"
+    )
     parser.add_argument(
-        "-o", "--output", type=Path, default=default, required=default is None, metavar=metavar, help=f"{text}{said}"
+        "-o", "--output", type=Path, default=default, required=default is None, metavar="DIR", help=said
     )
 
 
-def output_file(parser: argparse.ArgumentParser, made: object = None) -> None:
-    """Add --output: a file."""
-    _output(parser, made, "FILE", "file to write")
-
-
-def output_folder(parser: argparse.ArgumentParser, made: object = None) -> None:
-    """Add --output: a folder."""
-    _output(parser, made, "DIR", "folder to write to")
+def output_file(parser: argparse.ArgumentParser, _: object = None) -> None:
+    """Add --output, which has to be given."""
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="file to write")
