@@ -62,8 +62,9 @@ def job(seed: int) -> str:
     """Return the guest's script; each run churns through half of what is kept in swap."""
     size = SWAP_MB * PERCENT // 100
     disks = " ".join(f"{disk}:5" for disk in range(DEVICES))
+    names = " ".join(placements(seed))
     return (
-        f"SEED={seed}\nSIZES='{' '.join(map(str, SIZES))}'\nDISKS='{disks}'\nPLACEMENTS='{' '.join(placements(seed))}'\n"
+        f"SEED={seed}\nSIZES='{' '.join(map(str, SIZES))}'\nDISKS='{disks}'\nPLACEMENTS='{names}'\n"
         f"PERIOD_US={PERIOD_US}\nENGINE_PERIOD_US={ENGINE_PERIOD_US}\nFILLS='{PERCENT} {size} {size // 2}'\n"
         ". /bench-fallbacks\n"
     )

@@ -2,9 +2,9 @@
 """`make test-patches`: each patch of the series builds and works without those that follow it.
 
 One tree: Linux 7.3 as it is, then patch after patch, then the whole series without searches, and without grants.
-After each step the kernel is built, incrementally; build_matrix.py looks at warnings. Then the kernel boots and swaps in
-software, every byte verified, and what the patches so far have added is used. The driver is refused until all it needs
-is there; then it is built against that tree, attaches an engine and has its grants place slots. It needs no searches.
+After each step the kernel is built, incrementally (build_matrix.py looks at warnings), boots and swaps in software,
+every byte verified, and what the patches so far have added is used. The driver is refused until all it needs is there;
+then it is built against that tree, attaches an engine and has its grants place slots. It needs no searches.
 
 Logs: build/test-patches.
 """
