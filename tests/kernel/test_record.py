@@ -40,17 +40,15 @@ def test_every_workload_can_be_given_its_machine_and_says_what_it_does(name):
     assert "SEED" in text
 
 
-def test_a_workload_says_what_the_guest_needs_besides(tmp_path):
-    assert record.needs("a", "# a workload\n") == []
-    assert record.needs("a", "# SPDX\n# needs: redis\n") == [record.paths.REDIS]
-    with pytest.raises(RuntimeError, match="workload a: the guest cannot have database"):
-        record.needs("a", "# needs: database")
-
-
-def test_what_is_needed_and_missing_is_one_sentence(tmp_path, monkeypatch):
-    monkeypatch.setitem(record.FOLDERS, "redis", record.paths.BUILD / "redis" / "nowhere")
-    with pytest.raises(SystemExit, match="nowhere is missing: run `make redis` first"):
-        record.record("redis-bgsave", tmp_path / "a.hwst")
+def test_a_script_says_what_the_guest_needs_besides(tmp_path, monkeypatch):
+    monkeypatch.setattr(record.paths, "BUILD", tmp_path)
+    assert record.needed("# a workload\n") == {}
+    text = "# SPDX\n# needs: memhog\n"
+    with pytest.raises(SystemExit, match="memhog is missing: run `make bench-loads` first"):
+        record.needed(text)
+    (tmp_path / "memhog").mkdir()
+    (tmp_path / "memhog/run").write_bytes(b"x")
+    assert record.needed(text) == {"memhog/run": b"x"}
 
 
 def test_an_unknown_workload_is_refused(tmp_path):

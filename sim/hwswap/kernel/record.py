@@ -55,9 +55,6 @@ cd /
 """
 """Guest commands that end the recording; they fail when the kernel lost an event."""
 
-FOLDERS = {"redis": paths.REDIS}
-"""What a workload may need besides the guest's own programs."""
-
 RECORDINGS = {"allocator": ftrace.EVENTS, "readahead": ftrace.READAHEAD}
 """What can be recorded, and its events."""
 
@@ -100,13 +97,10 @@ def machine(workload: str, text: str, cpus: int | None) -> Machine:
     return Machine(icount=values["cpus"] == 1, outbox_mb=OUTBOX_MB, **values)
 
 
-def needs(workload: str, text: str) -> list[Path]:
-    """Return the folders that a workload asks for."""
-    names = words_of(text, "needs")
-    for name in names:
-        if name not in FOLDERS:
-            raise RuntimeError(f"workload {workload}: the guest cannot have {name}")
-    return [FOLDERS[name] for name in names]
+def needed(text: str) -> dict[str, bytes]:
+    """Return what is in the folders of build/ that a script's line `# needs:` names, as files for a guest."""
+    folders = [paths.need(paths.BUILD / name) for name in words_of(text, "needs")]
+    return {f"{folder.name}/{path.name}": path.read_bytes() for folder in folders for path in sorted(folder.iterdir())}
 
 
 def events(workload: str, text: str) -> Sequence[str]:
@@ -131,9 +125,7 @@ def record(
     text = (WORKLOADS / f"{workload}.sh").read_text()
     job = f"SEED={seed}\n{trace_on(events(workload, text))}\n( set -e\n. /workload ) || exit 1\n{TRACE_OFF}"
     console = Console(stderr=True, quiet=quiet)
-    files = {"workload": text.encode()}
-    for folder in needs(workload, text):
-        files |= {f"{folder.name}/{path.name}": path.read_bytes() for path in sorted(paths.need(folder).iterdir())}
+    files = {"workload": text.encode(), **needed(text)}
     for module in sorted((artifacts.KERNEL.path().parent / "modules").glob("*.ko")):
         files[f"lib/modules/{module.name}"] = module.read_bytes()
     with (

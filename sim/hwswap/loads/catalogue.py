@@ -7,7 +7,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from hwswap.kernel.record import words_of
+from hwswap.kernel.record import needed, words_of
 from hwswap.project import paths
 
 SCRIPTS = paths.ROOT / "sim/guest/loads"
@@ -19,19 +19,11 @@ class Load:
 
     name: str
     title: str
-    needs: list[str]
-    """Folders of build/."""
-    script: bytes
+    script: str
 
     def files(self) -> dict[str, bytes]:
-        """Returns its files for the guest, path -> content; ValueError says which part is missing."""
-        found = {f"loads/{self.name}": self.script}
-        for need in self.needs:
-            folder = paths.BUILD / need
-            if not folder.is_dir():
-                raise ValueError(f"{self.name} needs {folder}, which is not there: run 'sim/setup/build {need}'")
-            found |= {f"{need}/{file.name}": file.read_bytes() for file in sorted(folder.iterdir())}
-        return found
+        """Return its files for the guest, path -> content."""
+        return {f"loads/{self.name}": self.script.encode(), **needed(self.script)}
 
 
 def read(file: Path) -> Load:
@@ -40,7 +32,7 @@ def read(file: Path) -> Load:
     title = words_of(text, "title")
     if not title:
         raise ValueError(f"{file}: there is no line '# title: ...', which says what the load is called")
-    return Load(file.stem, " ".join(title), words_of(text, "needs"), file.read_bytes())
+    return Load(file.stem, " ".join(title), text)
 
 
 def loads(names: list[str] | None = None, folder: Path = SCRIPTS) -> list[Load]:

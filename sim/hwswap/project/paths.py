@@ -22,12 +22,11 @@ REPLAY = BUILD / "model" / "hwswap-replay"
 REPLAY_WAVES = BUILD / "model-wave" / "hwswap-replay"
 """The replayer that can keep waves (`make regress WAVES=1`)."""
 
-REDIS = BUILD / "redis"
-"""Folder with redis-server, its libraries and its client, for the guest (`make redis`)."""
-
 TARGETS = {
     "python": "setup",
     "qemu": "setup",
+    "memhog": "bench-loads",
+    "stress-ng": "bench-loads",
     "rtl": "verilog",
     "kernel-debug": "test-debug",
     "guest-debug": "test-debug",
