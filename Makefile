@@ -134,7 +134,6 @@ test-patches: guest model-driver # each patch of the series alone builds, boots,
 	@$(ENV) python -m hwswap.cli.steps patches
 	@$(MAKE) --no-print-directory test-matrix
 
-# What has passed with the same inputs is not built again; an interrupted run goes on where it stopped.
 test-matrix: setup # the patches compile, or cannot be chosen, in many configurations and on other architectures
 	@sim/setup/apt-packages cross
 	@$(ENV) python -m hwswap.cli.steps matrix
