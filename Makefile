@@ -14,54 +14,54 @@ PYTEST := $(ENV) python -m pytest$(if $(REPORT), --junitxml=$(REPORT))
 AT_ONCE := -n $(shell nproc) --dist worksteal
 BY_FILE := -n $(shell nproc) --dist loadfile
 
-help: ## show this list
+help: ## show this list; the pages in docs have the other targets
 	@sed -n 's/^\([a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
 setup: ## get all that is needed: Debian packages, Python, sbt, QEMU, kernel source
 	@sim/setup/setup
 
-verilog: setup ## the engine as SystemVerilog: build/rtl
+verilog: setup # the engine as SystemVerilog: build/rtl
 	@$(B) rtl
 
-model: verilog ## the Verilated engine, its replayer and its PCI device server: build/model
+model: verilog # the Verilated engine, its replayer and its PCI device server: build/model
 	@$(B) model
 
-model-large: setup ## the Verilated engine with 8,192 clusters: build/model-large
+model-large: setup # the Verilated engine with 8,192 clusters: build/model-large
 	@$(B) rtl-large model-large
 
-model-driver: setup ## the Verilated engine with all that the driver uses: build/model-driver
+model-driver: setup # the Verilated engine with all that the driver uses: build/model-driver
 	@$(B) rtl-driver model-driver
 
-model-grants-only: setup ## the Verilated engine of marks and grants alone, without a core: build/model-grants-only
+model-grants-only: setup # the Verilated engine of marks and grants alone, without a core: build/model-grants-only
 	@$(B) rtl-grants-only model-grants-only
 
-model-wide: setup ## the Verilated engine with 32 devices and 64 CPUs: build/model-wide
+model-wide: setup # the Verilated engine with 32 devices and 64 CPUs: build/model-wide
 	@$(B) rtl-wide model-wide
 
-bench-marks: setup ## cycles from a mark to its grant, by GiB of swap [SIZES="1 4 64 1024"] [LATENCY=16]
+bench-marks: setup # cycles from a mark to its grant, by GiB of swap [SIZES="1 4 64 1024"] [LATENCY=16]
 	@$(B) $(foreach gib,$(or $(SIZES),1 4 64 1024),rtl-grants-of-$(gib))
 	@HWSWAP_GIB="$(or $(SIZES),1 4 64 1024)" $(if $(LATENCY),HWSWAP_LATENCY=$(LATENCY)) \
 		$(PYTEST) -s tests/cocotb/mark_to_grant.py
 
-kernel: setup ## Linux 7.3 with the patches: build/kernel
+kernel: setup # Linux 7.3 with the patches: build/kernel
 	@$(B) kernel
 
-kernel-unpatched: setup ## the same without the patches, but for the bench: what others are compared with
+kernel-unpatched: setup # the same without the patches, but for the bench: what others are compared with
 	@$(B) kernel-unpatched
 
-kernel-6.12: setup ## Linux 6.12 as it is, the swap allocator before swap tables, to compare with: build/kernel-6.12
+kernel-6.12: setup # Linux 6.12 as it is, the swap allocator before swap tables, to compare with: build/kernel-6.12
 	@$(B) kernel-6.12
 
-kernel-tuned: setup ## the patched kernel that writes and searches swap tables by ranges: build/kernel-tuned
+kernel-tuned: setup # the patched kernel that writes and searches swap tables by ranges: build/kernel-tuned
 	@$(B) kernel-tuned
 
-modules: kernel ## the driver's modules: build/modules
+modules: kernel # the driver's modules: build/modules
 	@$(B) modules
 
-guest: modules ## the guest's initramfs: build/guest
+guest: modules # the guest's initramfs: build/guest
 	@$(B) guest
 
-redis: setup ## redis-server for the guest's workload redis-bgsave: build/redis
+redis: setup # redis-server for the guest's workload redis-bgsave: build/redis
 	@$(B) redis
 
 demo: model model-driver guest kernel-unpatched ## boot Linux, swap by its own search and by grants, print both
@@ -81,28 +81,28 @@ test-full: setup ## the same, and all Chisel tests, coverage, proofs, mutants, S
 	@sim/setup/parts $(if $(FROM),--from $(FROM)) $(parts) $(full_parts)
 
 # On a Debian 13 made for it, with clone and cache in the home of a user; as root. Once per release at least.
-test-layout: setup ## set-up and proofs as on a new machine
+test-layout: setup # set-up and proofs as on a new machine
 	@sim/setup/fresh-root 'make setup && make formal SHORT=1'
 
-test-hw: setup ## Chisel unit tests; SHORT=1: of the bus alone
+test-hw: setup # Chisel unit tests; SHORT=1: of the bus alone
 	@sim/setup/sbt $(if $(SHORT),'testOnly hwswap.bus.*',test)
 	@mkdir -p build/reports; cp hw/target/test-reports/*.xml build/reports/
 
-test-harness: model ## C++ unit tests of the harness
+test-harness: model # C++ unit tests of the harness
 	@$(MAKE) --no-print-directory -C sim/verilator test OUT=$(CURDIR)/build/harness
 
-test-python: model model-wide model-driver guest ## all tests in Python that boot no guest
+test-python: model model-wide model-driver guest # all tests in Python that boot no guest
 	@$(B) proof-rtl
 	@$(PYTEST) $(BY_FILE) $(addprefix --ignore=tests/,cocotb rtl soc system test_failed_seeds.py)
 
-test-cocotb: verilog model-driver model-grants-only ## the whole engine, and that of grants, through their ports
+test-cocotb: verilog model-driver model-grants-only # the whole engine, and that of grants, through their ports
 	@$(B) rtl-grants
 	@$(PYTEST) $(AT_ONCE) --ignore=tests/cocotb/test_masters.py tests/cocotb
 
-test-masters: verilog model-driver model-grants-only ## each DMA master at windows, bus errors, stops and RESET
+test-masters: verilog model-driver model-grants-only # each DMA master at windows, bus errors, stops and RESET
 	@$(PYTEST) $(AT_ONCE) tests/cocotb/test_masters.py
 
-test-trace: model model-wide ## recorded traces and random streams on the engine
+test-trace: model model-wide # recorded traces and random streams on the engine
 	@$(PYTEST) $(AT_ONCE) tests/rtl
 
 test-system fuzz: model-wide model-large kernel-tuned
@@ -110,41 +110,39 @@ test-system: model-driver model-grants-only
 system_short := $(addprefix tests/system/test_,big_endian.py channel.py dma_windows.py engine_lost.py \
 	fresh_recording.py fuzz_guest.py grants_back_off.py limits.py modes.py reports.py witness_guest.py)
 
-test-system: model guest kernel-unpatched ## boots Linux, swaps, loses the engine, verifies; SHORT=1: some guests
+test-system: model guest kernel-unpatched # boots Linux, swaps, loses the engine, verifies; SHORT=1: some guests
 	@$(B) redis memhog stress-ng
 	@$(PYTEST) $(if $(SHORT),$(system_short),tests/system)
 
-fault-reports: model-driver guest kernel-unpatched ## public fault reports, made again on four kernels
+fault-reports: model-driver guest kernel-unpatched # public fault reports, made again on four kernels
 	@$(ENV) python -m hwswap check reports
 
 # Such a test may be of any folder.
 test-failed-seeds: verilog model model-wide model-driver model-grants-only
-test-failed-seeds: guest kernel-unpatched kernel-tuned ## tests with the seeds with which they once failed
+test-failed-seeds: guest kernel-unpatched kernel-tuned # tests with the seeds with which they once failed
 	@$(B) rtl-grants
 	@$(PYTEST) tests/test_failed_seeds.py
 
 # Half an hour and more, so not part of `make test`.
-test-debug: model-driver ## on kernels with lockdep, KASAN, UBSAN, DEBUG_VM, kmemleak; with KCSAN: build/test-debug
+test-debug: model-driver # on kernels with lockdep, KASAN, UBSAN, DEBUG_VM, kmemleak; with KCSAN: build/test-debug
 	@$(B) kernel-debug modules-debug guest-debug kernel-races modules-races guest-races
 	@$(foreach checks,debug races,HWSWAP_KERNEL=$(CURDIR)/build/kernel-$(checks)/bzImage \
 		HWSWAP_INITRAMFS=$(CURDIR)/build/guest-$(checks)/initramfs.cpio.gz \
 		$(PYTEST) tests/system/kernel_$(checks).py --junitxml=build/test-debug/$(checks).xml;)
 
-test-patches: guest model-driver ## each patch of the series alone builds, boots, swaps; then test-matrix
-	@$(ENV) python -m hwswap patches
+test-patches: guest model-driver # each patch of the series alone builds, boots, swaps; then test-matrix
+	@$(ENV) python -m hwswap.cli.steps patches
 	@$(MAKE) --no-print-directory test-matrix
 
-# What has passed with the same inputs is not built again; an interrupted run goes on where it stopped.
-test-matrix: setup ## the patches compile, or cannot be chosen, in many configurations and on other architectures
+test-matrix: setup # the patches compile, or cannot be chosen, in many configurations and on other architectures
 	@sim/setup/apt-packages cross
-	@$(PYTEST) tests/kernel/refused_options.py
-	@$(ENV) python -m hwswap matrix
+	@$(ENV) python -m hwswap.cli.steps matrix
 
-test-harts: setup ## the bench on several harts, in its short form, on a simulated SoC with four
+test-harts: setup # the bench on several harts, in its short form, on a simulated SoC with four
 	@$(B) rtl-soc4 soc-model-rocket4
 	@$(PYTEST) tests/soc/harts.py
 
-test-soc: soc-model litex-example ## the engine in a SoC: DRAM model, simulated SoC with a VexRiscv, one clock and two
+test-soc: soc-model litex-example # the engine in a SoC: DRAM model, simulated SoC with a VexRiscv, one clock and two
 	@$(B) soc-model-vexriscv-own
 	@$(PYTEST) $(BY_FILE) tests/soc
 
@@ -157,18 +155,18 @@ regress: model ## test-cocotb and traces with SEEDS=n fresh seeds [SEED=first] [
 			tests/rtl/test_replay.py tests/rtl/test_play.py tests/cocotb/test_engine.py || failed=1; \
 	done; exit $$failed
 
-coverage: verilog ## lines, toggles and functional bins the simulations reach: build/coverage [SHORT=1]
+coverage: verilog # lines, toggles and functional bins the simulations reach: build/coverage [SHORT=1]
 	@$(B) model-coverage
-	@$(ENV) python -m hwswap coverage $(if $(SHORT),--short)
+	@$(ENV) python -m hwswap.cli.steps coverage $(if $(SHORT),--short)
 
 # The seed is a fresh one, and printed, unless SEED= says which.
-witness: guest kernel-unpatched ## unpatched kernel, patched one, golden model: slots of 100,000 folios [SEED=n]
+witness: guest kernel-unpatched # unpatched kernel, patched one, golden model: slots of 100,000 folios [SEED=n]
 	@$(ENV) python -m hwswap witness $(if $(SEED),--seed $(SEED))
 
-fuzz: model guest kernel-unpatched ## random operations: kernels = model = RTL [OPERATIONS=n] [SEED=n]
+fuzz: model guest kernel-unpatched # random operations: kernels = model = RTL [OPERATIONS=n] [SEED=n]
 	@$(ENV) python -m hwswap fuzz $(if $(SEED),--seed $(SEED)) $(if $(OPERATIONS),--operations $(OPERATIONS))
 
-bench-table: model ## the engine's commands on swap tables [SHORT=1]
+bench-table: model # the engine's commands on swap tables [SHORT=1]
 	@$(ENV) python -m hwswap bench tables $(if $(SHORT),--short)
 
 # PART=calls or PART=fall-backs: one half.
@@ -179,63 +177,59 @@ bench-loads: guest kernel-unpatched kernel-tuned model-grants-only ## swap bench
 	@$(B) $(if $(SHORT),,redis memhog stress-ng)
 	@$(ENV) python -m hwswap bench loads $(if $(SHORT),--short) $(LOADS)
 
-bench-locks: guest model-grants-only ## how often swap's locks are taken under them, how long held [SHORT=1] [LOADS=..]
-	@$(B) kernel-lockstat modules-lockstat guest-lockstat kernel-unpatched-lockstat
-	@$(ENV) python -m hwswap bench loads --locks $(if $(SHORT),--short) $(LOADS)
-
-bench-engine: model ## cycles of the engine on recorded traces, beside the targets
+bench-engine: model # cycles of the engine on recorded traces, beside the targets
 	@$(ENV) python -m hwswap bench engine
 
-# ONLY="swapoff offsets cache": these alone; "devices fallbacks" need guests, and are made when they are named.
+# ONLY="swapoff offsets": these alone; "devices fallbacks" need guests, and are made when they are named.
 experiments: setup $(if $(filter devices fallbacks,$(ONLY)),guest kernel-unpatched kernel-6.12)
-experiments: ## published tables on swap allocation, made again in kind: build/results [ONLY=cache] [SHORT=1]
+experiments: # published tables on swap allocation, made again in kind: build/results [ONLY=offsets] [SHORT=1]
 	@$(ENV) python -m hwswap experiments $(ONLY) $(if $(SHORT),--short)
 
-report: setup ## a page of all figures on record, or of RESULTS=build/results beside them: build/report
+report: setup # a page of all figures on record, or of RESULTS=build/results beside them: build/report
 	@$(ENV) python -m hwswap report $(RESULTS)
 
 compare: setup ## figures of two folders, with tolerances [A=results] [B=build/results]
 	@$(ENV) python -m hwswap compare $(A) $(B)
 
 # SCHEDULER=tcp://host:8786 or SLURM=jobs in the place of this machine (docs/guest.md).
-sweep: model model-wide ## a grid of measurements: build/sweep; [FILE=sim/sweeps/example.toml] [JOBS=2]
+sweep: model model-wide # a grid of measurements: build/sweep; [FILE=sim/sweeps/example.toml] [JOBS=2]
 	@$(ENV) python -m hwswap sweep $(or $(FILE),sim/sweeps/example.toml) $(if $(JOBS),--jobs $(JOBS)) \
 		$(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(if $(SLURM),--slurm $(SLURM))
 
-test-report: setup ## the report in a real browser
+test-report: setup # the report in a real browser
 	@sim/setup/apt-packages browser
 	@$(PYTEST) tests/results/browser.py
 
-test-setup: setup ## the set-up's own behaviour: missing Java, space, network
+test-setup: setup # the set-up's own behaviour: missing Java, space, network
 	@$(PYTEST) tests/setup
 
-formal: setup ## proofs of parts of the engine (docs/verification.md); [SHORT=1] [PROOF=name]
+formal: setup # proofs of parts of the engine (docs/verification.md); [SHORT=1] [PROOF=name]
 	@$(B) proof-rtl
-	@$(ENV) python -m hwswap formal $(PROOF) $(if $(SHORT),--short)
+	@$(ENV) python -m hwswap.cli.steps formal $(PROOF) $(if $(SHORT),--short)
 
 # An interrupted run goes on where it stopped.
-mutate: setup ## how many of 420 mutants the checks find (docs/verification.md); [SHORT=1] [SEED=1]
+mutate: setup # how many of 420 mutants the checks find (docs/verification.md); [SHORT=1] [SEED=1]
 	@MUTANTS_SEED=$(SEED) $(B) rtl-mutants mutants model-mutants
-	@$(ENV) python -m hwswap mutate $(if $(SHORT),--short)
+	@$(ENV) python -m hwswap.cli.steps mutate $(if $(SHORT),--short)
 
 lint: setup ## formatting, static checks, licences, generated files up to date
 	@sim/setup/lint
 
-format: setup ## put every source in its format
+format: setup # put every source in its format
 	@sim/setup/lint --fix
 
-docs: setup ## tables of results into their pages; all pages as a site, links checked: build/site
+docs: setup # tables of results into their pages; all pages as a site, links checked: build/site
 	@$(ENV) python -m hwswap report --docs
 	@$(ENV) python -m mkdocs build --strict --quiet
 	@echo "build/site/index.html"
 
-compile-commands: verilog ## how each C++ source is compiled, for clangd: build/compile_commands.json
+compile-commands: verilog # how each C++ source is compiled, for clangd: build/compile_commands.json
 	@$(ENV) python sim/setup/compile_commands.py
 
-map: setup ## generate all views of the register map from hw/map/hwswap.rdl
+map: setup # generate all views of the register map from hw/map/hwswap.rdl
 	@$(ENV) python hw/map/generate.py
 
-lock: setup ## bring requirements.txt up to date with requirements.in
+lock: setup # bring requirements.txt up to date with requirements.in
 	@sim/setup/python-lock
 
 # What a bitstream is for; SEEDS=n tries n placements and keeps the fastest. PROFILE= and SOC_CLUSTERS= and so on choose
@@ -245,48 +239,48 @@ bitstream flash: export CPU := $(or $(CPU),vexriscv)
 bitstream_steps := fpga rtl-board part-board part-cpu netlist bitstream
 
 bitstream: setup ## BOARD=ecpix5|orangecrab|ulx3s CPU=vexriscv|rocket [SEEDS=n] [PROFILE=grants-only]: see docs/soc.md
-	@$(ENV) python -m hwswap soc board $(BOARD) $(CPU)
+	@$(ENV) python -m hwswap.cli.steps board $(BOARD) $(CPU)
 	@$(B) $(bitstream_steps)
-	@$(ENV) python -m hwswap soc timing build/bitstream-$(BOARD)-$(CPU)
+	@$(ENV) python -m hwswap.cli.steps timing build/bitstream-$(BOARD)-$(CPU)
 
-bitstreams: setup ## those of all boards, one after the other, SEEDS=2 each, and a table of them
-	@$(ENV) python -m hwswap soc bitstreams --seeds $(or $(SEEDS),2) --limit $(or $(LIMIT),routable)
+bitstreams: setup # those of all boards, one after the other, SEEDS=2 each, and a table of them
+	@$(ENV) python -m hwswap.cli.steps bitstreams --seeds $(or $(SEEDS),2) --limit $(or $(LIMIT),routable)
 
 flash: bitstream ## that bitstream, made if it is not there, into the board (DRY_RUN=1 prints the command)
 	@$(ENV) python -m hwswap soc flash --board $(BOARD) --cpu $(CPU) $(if $(DRY_RUN),--dry-run)
 
 # PROFILE=, here and for engine-size: another engine than the simulated SoC's (constraints/profiles.toml).
-fmax: setup ## Fmax and size of the engine alone on an ECP5-85F, over seeds [SEEDS=5] [GRADES=6,8,8_5G]
+fmax: setup # Fmax and size of the engine alone on an ECP5-85F, over seeds [SEEDS=5] [GRADES=6,8,8_5G]
 	@$(B) rtl-soc fpga part-engine
-	@$(ENV) python -m hwswap soc fmax --engine build/part-engine --seeds $(or $(SEEDS),5) \
+	@$(ENV) python -m hwswap.cli.steps fmax --engine build/part-engine --seeds $(or $(SEEDS),5) \
 		$(if $(GRADES),--grades $(GRADES)) --output build/fmax
 
-engine-size: setup ## LUTs and block RAMs of the engine alone, mapped for area, not placed [PROFILE=wide]
+engine-size: setup # LUTs and block RAMs of the engine alone, mapped for area, not placed [PROFILE=wide]
 	@$(B) rtl-soc fpga part-area
-	@$(ENV) python -m hwswap soc size --engine build/part-area --output build/engine-size
+	@$(ENV) python -m hwswap.cli.steps size --engine build/part-area --output build/engine-size
 
 # Of the simulated SoC: ENGINE_RATIO=r gives the engine a clock of its own, r times the CPU's.
 soc-model soc-sim: export CPU := $(or $(CPU),vexriscv)
 soc_model = soc-model-$(CPU)$(if $(ENGINE_RATIO),-own)$(if $(WAVES),-wave)
 
-soc-model: setup ## the simulated SoC, CPU=vexriscv|rocket: build/soc-model-CPU
+soc-model: setup # the simulated SoC, CPU=vexriscv|rocket: build/soc-model-CPU
 	@$(B) rtl-soc $(soc_model)
 
 # Others install it by `pip install ./litex/hwswap_litex`, or the wheel.
 litex_core_steps := rtl-soc-full rtl-soc-grants-only litex-core
 
-litex-core: setup ## the LiteX core with its Verilog in two profiles: build/litex-core, and as a wheel build/wheels
+litex-core: setup # the LiteX core with its Verilog in two profiles: build/litex-core, and as a wheel build/wheels
 	@$(B) $(litex_core_steps)
 	@$(ENV) python -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir build/wheels \
 		./litex/hwswap_litex
 
-litex-example: setup ## that core in an environment of its own, and its example SoC: build/litex-example
+litex-example: setup # that core in an environment of its own, and its example SoC: build/litex-example
 	@$(B) $(litex_core_steps) litex-example
 
-soc-sim: soc-model ## run IMAGE=file (the self-test if none) there; [WAVES=1] [DRAM_LATENCY=n] [ENGINE_RATIO=r]
+soc-sim: soc-model # run IMAGE=file (the self-test if none) there; [WAVES=1] [DRAM_LATENCY=n] [ENGINE_RATIO=r]
 	@$(if $(IMAGE),,$(MAKE) --no-print-directory -s -C litex/firmware OUT=$(CURDIR)/build/firmware-$(CPU) \
 		SOC=$(CURDIR)/build/$(soc_model) CPU=$(CPU))
-	@$(ENV) python -m hwswap soc sim build/$(soc_model) $(or $(IMAGE),build/firmware-$(CPU)/selftest.bin) \
+	@$(ENV) python -m hwswap.cli.steps sim build/$(soc_model) $(or $(IMAGE),build/firmware-$(CPU)/selftest.bin) \
 		$(if $(WAVES),--wave build/soc-sim-$(CPU).fst) $(if $(DRAM_LATENCY),--dram-latency $(DRAM_LATENCY)) \
 		$(if $(ENGINE_RATIO),--engine-ratio $(ENGINE_RATIO))
 
@@ -296,7 +290,7 @@ bench-soc: setup ## stock : tuned : register : ring : grants in CPU cycles [CPU=
 	@$(ENV) python -m hwswap soc bench --cpu $(bench_cpu) $(if $(DRAM_LATENCY),--dram-latency $(DRAM_LATENCY)) \
 		$(if $(ENGINE_RATIO),--engine-ratio $(ENGINE_RATIO)) $(if $(JOBS),--jobs $(JOBS))
 
-bench-harts: ## the same on 1, 2 and 4 Rocket harts with the kernel's locks: cycles, their growth [JOBS=2]
+bench-harts: # the same on 1, 2 and 4 Rocket harts with the kernel's locks: cycles, their growth [JOBS=2]
 	@$(MAKE) --no-print-directory bench-soc CPU=rocket4
 
 soc-linux: setup ## Linux on the simulated SoC with a Rocket CPU swaps in every mode, measured [MODES=off,hint]
@@ -310,13 +304,13 @@ linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux 
 		--soc $$folder/soc.json --engine $$folder/engine.json --output build/linux-$(or $(BOARD),ecpix5)
 	@litex/linux/card-image build/linux-$(or $(BOARD),ecpix5) build/linux-$(or $(BOARD),ecpix5)/card.img
 
-prune: ## remove what was not used for DAYS=30 from the cache
+prune: # remove what was not used for DAYS=30 from the cache
 	@sim/setup/prune $(or $(DAYS),30)
 
 clean: ## remove what was built here: build/ and hw/target
 	rm -rf build hw/target hw/project/target hw/project/project
 
-distclean: clean ## clean, and remove the cache that all clones share
+distclean: clean # clean, and remove the cache that all clones share
 	@. sim/setup/lib.sh; echo "removing $$HWSWAP_CACHE ($$(du -sh "$$HWSWAP_CACHE" 2>/dev/null | cut -f1))"; \
 	rm -rf "$$HWSWAP_CACHE"
 

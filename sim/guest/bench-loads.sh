@@ -2,7 +2,7 @@
 # The guest's side of `hwswap bench loads`: each load in turn, several times, each on swap that is new. Everything it
 # prints is read by hwswap.loads. From the host: COLUMN: unpatched, tuned, or a mode of the driver; LOADS: their names,
 # in /loads; RUNS; SEED; SCALE: percent of the loads' sizes; SWAP_MB: of all four disks together; TICK_US: guest time
-# between two steps of the simulated engine. A kernel with lock statistics prints those of swap's locks as well.
+# between two steps of the simulated engine.
 THP=/sys/kernel/mm/transparent_hugepage
 DISKS="0 1 2 3"
 
@@ -36,9 +36,6 @@ counters() {
 	echo "@end"
 }
 
-# Locks of swap by the names that their initialisers give them: of a device, of the list of devices, of a cluster.
-LOCKS='(&p->lock|swap_avail_lock|&cluster_info\[i\]\.lock)(#[0-9]+)?:'
-
 case $COLUMN in
 unpatched | tuned) ;;
 *)
@@ -54,12 +51,10 @@ for load in $LOADS; do
 			swapctl make /dev/ram$disk && swapctl on /dev/ram$disk || exit 1
 		done
 		counters "$load" $run before
-		[ ! -e /proc/lock_stat ] || echo 0 >/proc/lock_stat || exit 1
 		(
 			SEED=$((SEED + 1000 * run))
 			. /loads/"$load"
 		) >/tmp/said || { cat /tmp/said; exit 1; }
-		[ ! -e /proc/lock_stat ] || grep -E "^ *$LOCKS" /proc/lock_stat | sed "s/^ */@lock $load $run /"
 		counters "$load" $run after
 		sed "s/^/@load $load $run /" /tmp/said
 		[ ! -d /sys/kernel/debug/hwswap ] || sed "s/^/@verify $load $run /" /sys/kernel/debug/hwswap/verify

@@ -81,7 +81,6 @@ phase() {
 	count_allocations 0 || return 1
 	if [ "$2" != off ]; then
 		echo "@verify $1 $(grep ^clusters $ENGINE/verify)"
-		sed "s/^/@engine $1 /" $ENGINE/engine
 	fi
 }
 
@@ -102,7 +101,6 @@ fragment() {
 		kill -0 $fragment || return 1
 		sleep 0.1
 	done
-	sed 's/^/@fragment /' /tmp/fragment
 }
 
 # fragment_end PHASE: what was left of it is read once more

@@ -93,8 +93,7 @@ make_kernel() {
 	) 8>"$HWSWAP_CACHE/locks/$work"
 }
 
-# make_kernel_checking NAME DIRECTORY SOURCE: the same with one fragment more. The kernels of `make test-debug` check
-# themselves; that of `make bench-locks` counts what locks are taken.
+# make_kernel_checking NAME DIRECTORY SOURCE: the same with one fragment more. Those of `make test-debug`.
 make_kernel_checking() {
 	KERNEL_CONFIG="sw/driver/kernel.config sw/driver/$1.config" make_kernel "$2" x86 "$3"
 }
@@ -103,12 +102,12 @@ make_kernel_checking() {
 # configuration but for the option that is not there then.
 bench_patches=(sw/driver/patches/*-bench-*.patch)
 
-# make_kernel_unpatched DIRECTORY SOURCE [FRAGMENT]
+# make_kernel_unpatched DIRECTORY SOURCE
 make_kernel_unpatched() {
 	mkdir "$1/patches"
 	cp "${bench_patches[@]}" "$1/patches"
 	grep -Ev '^CONFIG_SWAP_(OFFLOAD|GRANTS)=' sw/driver/kernel.config >"$1/fragment"
-	KERNEL_PATCHES=$1/patches KERNEL_CONFIG="$1/fragment ${3:-}" make_kernel "$1" x86 "$2"
+	KERNEL_PATCHES=$1/patches KERNEL_CONFIG=$1/fragment make_kernel "$1" x86 "$2"
 }
 
 # The kernel before swap tables, to compare with: nothing of the series, and a configuration that also has nodes, with

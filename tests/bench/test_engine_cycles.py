@@ -19,7 +19,6 @@ def report(fast: int = 2, scan: int = 3, indexed: int = 32, rings: int = 5) -> d
         "operations": 210,
         "cycles": 900,
         "ring_cycles": 210 * rings,
-        "fall_back": {"linux": {"0": [10, 0], "4": [8, 2]}},
         "placements": {"linux": once_more(90), "indexed": once_more(indexed)},
         "groups": [
             {

@@ -41,7 +41,6 @@ def missed(targets: list[Target]) -> list[str]:
 def test_all_is_met() -> None:
     found = figures(unpatched=printed(460, 326), off=printed(465, 331), grants=printed(200, 340, fail=200))
     assert missed(offload_targets.calls(found)) == []
-    assert offload.stats(printed(1, 1)) == {"units": 5}
 
 
 def test_each_instruction_counts() -> None:
@@ -72,17 +71,16 @@ def test_what_is_not_as_it_should_be_is_refused(before: str, after: str) -> None
         offload.entries("grants", text.replace(before, after), short=True)
 
 
-def mixed(splits: dict[str, int], mismatches: int = 0, setup: fallbacks.Setup = (5, 5), seed: int = 1) -> str:
-    """Return what a guest prints of the fall-backs, short form, of 1,000 folios of each size."""
+def mixed(splits: dict[str, int], mismatches: int = 0, seed: int = 1) -> str:
+    """Return what a guest prints of the fall-backs, of 1,000 folios of each size."""
     lines = []
-    for placement in fallbacks.placements(setup, seed == fallbacks.SEEDS[0]):
-        for percent in fallbacks.SHORT_FILLS:
-            head = f"{placement} {percent}"
-            for size in fallbacks.LARGE:
-                lines.append(f"@count {head} before {size} 7 3")
-                lines.append(f"@count {head} after {size} {1007 - splits[placement]} {3 + splits[placement]}")
-            lines.append(f"@mix {head} " + json.dumps({"mismatches": mismatches, "verified_bytes": 4096}))
-            lines.append(f"@verify {head} kernel 0")
+    for placement in fallbacks.placements(seed):
+        head = f"{placement} 92"
+        for size in fallbacks.LARGE:
+            lines.append(f"@count {head} before {size} 7 3")
+            lines.append(f"@count {head} after {size} {1007 - splits[placement]} {3 + splits[placement]}")
+        lines.append(f"@mix {head} " + json.dumps({"mismatches": mismatches, "verified_bytes": 4096}))
+        lines.append(f"@verify {head} kernel 0")
     return "\n".join(lines)
 
 
@@ -91,9 +89,9 @@ SPLITS = {"linux": 120, "indexed": 48, "open": 3, "engine-indexed": 16, "engine-
 
 
 def test_fallbacks_are_counted_and_judged() -> None:
-    entries = fallbacks.entries((5, 5), 1, mixed(SPLITS), True)
+    entries = fallbacks.entries(1, mixed(SPLITS))
     rates = fallbacks.rates({"runs": entries})
-    assert rates["2", 92, "indexed", 1] == 0.048
+    assert rates["indexed", 1] == 0.048
     names = [name.rpartition(", ")[2] for name in missed(offload_targets.fallbacks(rates))]
     assert names == ["open"]
     assert fallbacks.table({"runs": entries}).row_count == len(SPLITS)
@@ -101,59 +99,42 @@ def test_fallbacks_are_counted_and_judged() -> None:
 
 def test_fallbacks_of_several_seeds_are_judged_by_their_mean() -> None:
     """Seed 1 alone misses the target of `open`, seed 2 alone meets it, and so does the mean; each is in the table."""
-    first = fallbacks.entries((5, 5), 1, mixed(SPLITS), True)
-    second = fallbacks.entries((5, 5), 2, mixed({"linux": 400, "indexed": 0, "open": 1}, seed=2), True)
+    first = fallbacks.entries(1, mixed(SPLITS))
+    second = fallbacks.entries(2, mixed({"linux": 400, "indexed": 0, "open": 1}, seed=2))
 
     def judged(runs: list[fallbacks.Entry]) -> list[str]:
         return [name.rpartition(", ")[2] for name in missed(offload_targets.fallbacks(fallbacks.rates({"runs": runs})))]
 
     assert (judged(first), judged(second), judged(first + second)) == (["open"], [], [])
     rows = fallbacks.table({"runs": first + second})
-    assert list(rows.columns[3].cells) == ["1", "2", "mean"] * 3 + ["1", "1"]
-
-
-def test_devices_of_different_priority_are_told_apart_and_judged_by_another_rule() -> None:
-    splits = {"linux": 120, "indexed": 120, "open": 121}
-    runs = [
-        *fallbacks.entries((5, 5), 1, mixed(SPLITS), True),
-        *fallbacks.entries((7, 5), 1, mixed(splits, setup=(7, 5)), True),
-    ]
-    assert {fallbacks.devices_of(run) for run in runs} == {"2", "2 (7 5)"}
-    of_equals = offload_targets.fallbacks(fallbacks.rates({"runs": runs[: len(SPLITS)]}))
-    judged = offload_targets.fallbacks(fallbacks.rates({"runs": runs}))
-    assert judged[: len(of_equals)] == of_equals
-    assert [(target.name, target.met) for target in judged[len(of_equals) :]] == [
-        ("fall-backs, devices 2 (7 5), 92 % full, indexed", True),
-        ("fall-backs, devices 2 (7 5), 92 % full, open", False),
-    ]
+    assert list(rows.columns[1].cells) == ["1", "2", "mean"] * 3 + ["1", "1"]
 
 
 def test_the_script_is_told_what_to_run() -> None:
-    script = fallbacks.job((7, 5), 1, True)
-    assert "DISKS='0:7 1:5'" in script
+    script = fallbacks.job(1)
+    assert "DISKS='0:5 1:5'" in script
     assert "FILLS='92 235 117'" in script
-    assert "FILLS='85 217 217\n92 235 235\n96 245 245'" in fallbacks.job((7, 5), 1, False)
 
 
 def test_a_size_that_was_not_counted_is_refused() -> None:
     text = "\n".join(line for line in mixed(SPLITS).splitlines() if not line.startswith("@count open 92 after 64"))
-    assert fallbacks.entries((5, 5), 1, mixed(SPLITS), True)
+    assert fallbacks.entries(1, mixed(SPLITS))
     without = "\n".join(line for line in text.splitlines() if not line.startswith("@count open 92 before 64"))
     with pytest.raises(GuestError, match="runs; the guest's last words"):
-        fallbacks.entries((5, 5), 1, without, True)
+        fallbacks.entries(1, without)
 
 
 def test_wrong_bytes_are_refused() -> None:
     with pytest.raises(GuestError, match="not what was written"):
-        fallbacks.entries((5, 5), 1, mixed(SPLITS, mismatches=1), True)
+        fallbacks.entries(1, mixed(SPLITS, mismatches=1))
 
 
 @pytest.mark.parametrize("wrong", ["kernel 2", "clusters 128 differences 2"])
 def test_a_mirror_that_differs_is_refused(wrong: str) -> None:
     with pytest.raises(GuestError, match="2 words of the mirror"):
-        fallbacks.entries((5, 5), 1, mixed(SPLITS).replace("kernel 0", wrong, 1), True)
+        fallbacks.entries(1, mixed(SPLITS).replace("kernel 0", wrong, 1))
 
 
 def test_without_fallbacks_there_is_nothing_to_judge() -> None:
-    rates = {("2", 92, placement, 1): 0.0 for placement in fallbacks.PLACEMENTS}
+    rates = {(placement, 1): 0.0 for placement in fallbacks.PLACEMENTS}
     assert len(missed(offload_targets.fallbacks(rates))) == len(fallbacks.PLACEMENTS) - 1

@@ -3,7 +3,7 @@
 
 import pytest
 from hwswap.experiments import devices, kernels, published
-from hwswap.experiments.devices import CASES, DEVICES, IN_TURN, NODE_FIRST, NODES, SEQUENTIAL, Area, Usage
+from hwswap.experiments.devices import CASES, DEVICES, IN_TURN, NODE_FIRST, NODES, SEQUENTIAL, Usage
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.model.policy import DeviceOrder
 
@@ -11,13 +11,9 @@ MB = 1024
 """kB."""
 
 
-def used(usage):
-    return [area.used_kb for area in usage.areas]
-
-
 def test_one_after_the_other_the_next_device_is_used_when_one_is_full():
     usage = devices.modelled(SEQUENTIAL, disk_mb=32, seed=3)
-    first, second, *others = used(usage)
+    first, second, *others = usage.used
     assert first == 32 * MB - 4  # all but the header
     assert second == NODES * devices.share_mb(SEQUENTIAL, 32) * MB - first
     assert others == [0, 0]
@@ -27,17 +23,13 @@ def test_node_first_the_cpus_without_a_device_go_to_the_first_one():
     """Five of eight CPUs have the first device: its own node's, and those of the four nodes that have none."""
     usage = devices.modelled(NODE_FIRST, disk_mb=32, seed=3)
     share = devices.share_mb(NODE_FIRST, 32) * MB
-    assert used(usage) == [5 * share, share, share, share]
+    assert usage.used == [5 * share, share, share, share]
 
 
 def test_in_turn_each_device_has_as_much_but_for_the_clusters_in_use():
     usage = devices.modelled(IN_TURN, disk_mb=32, seed=3)
-    assert max(used(usage)) - min(used(usage)) <= NODES * 2 * MB
-    assert sum(used(usage)) == NODES * devices.share_mb(IN_TURN, 32) * MB
-
-
-def test_the_published_node_first_is_what_eight_nodes_give():
-    assert devices.published_share(NODE_FIRST, 0) == pytest.approx(5 / 8, abs=0.001)
+    assert max(usage.used) - min(usage.used) <= NODES * 2 * MB
+    assert sum(usage.used) == NODES * devices.share_mb(IN_TURN, 32) * MB
 
 
 def test_as_much_is_in_use_as_in_the_published_tables():
@@ -60,7 +52,7 @@ FULL = (32764, 2052, 0, 0)
 def test_the_tables_of_a_guest_are_read():
     usage = devices.usage(FALLING, said(*FULL), disk_mb=32)
     assert usage.system == "Linux 6.12" and usage.policy == SEQUENTIAL
-    assert usage.areas[1] == Area("/dev/ram1", 32764, 2052, -3)
+    assert usage.used == list(FULL)
     assert usage.share(0) == pytest.approx(32764 / 34816)
 
 
@@ -79,27 +71,15 @@ def test_what_a_guest_says_is_checked(case, lines, complaint):
         devices.usage(case, lines, disk_mb=32)
 
 
-def test_the_script_is_told_what_each_cpu_has():
-    told = devices.variables(ON_NODES, 128, 5)
-    assert told == {"KIND": "node", "PRIORITY": "default", "MB": "25", "DISK_MB": "128", "SEED": "5"}
-
-
 def test_the_result_has_published_and_ours_of_each_system(monkeypatch):
     def measured(case, disk_mb, seed):
-        return Usage(case.system, case.policy, [Area(f"/dev/ram{at}", 32764, 1000, -1) for at in range(4)])
+        return Usage(case.system, case.policy, [1000] * 4)
 
     monkeypatch.setattr(devices, "measured", measured)
     result = devices.run(seed=1, short=True)
     assert len(result.rows) == DEVICES * (len(CASES) + len(DeviceOrder))
     assert result.rows[0].figure == "% of what is in use, one after the other, device 0: Linux 6.12"
     assert (result.rows[0].ours, result.rows[0].published) == (25.0, pytest.approx(94.4, abs=0.1))
-    first = [next(column.cells) for column in result.tables[0].columns]
-    assert first == ["/dev/ram0", "partition", "32.0M", "1.0M", "-1"]
-    assert {table.title for table in result.tables} >= {
-        "Linux 7.3: round robin",
-        "engine, node-first: node first",
-        "Linux 6.12, devices on nodes: node first",
-    }
 
 
 def test_a_guest_with_another_kernel_is_refused(monkeypatch):

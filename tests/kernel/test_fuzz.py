@@ -7,11 +7,10 @@ import pytest
 from hwswap.cli.main import main
 from hwswap.guest.qemu import GuestError
 from hwswap.kernel import fuzz, fuzz_tally
-from hwswap.kernel.fuzz import FuzzError
 from hwswap.kernel.fuzz_tally import Tally
 from hwswap.model.golden import DISCARD, Allocator
 from hwswap.model.rows import SLOTS
-from hwswap.rtl.replay import Outcome, ReplayError
+from hwswap.rtl.replay import Outcome
 from hwswap.stimulus import kernel_streams
 from hwswap.traces import trace
 from hwswap.traces.stream import Shape
@@ -130,7 +129,7 @@ def test_streams_of_a_guest_that_dies_are_kept(monkeypatch, tmp_path):
         raise GuestError("the guest did not come up")
 
     monkeypatch.setattr(fuzz, "on_kernel", dies)
-    with pytest.raises(FuzzError, match="did not come up; its streams: .*, for hwswap fuzz --replay"):
+    with pytest.raises(RuntimeError, match="did not come up; its streams: .*, for hwswap fuzz --replay"):
         fuzz.carry_out("tuned", [CASE], tmp_path / "a.log", Allocator)
     (kept,) = tmp_path.glob("died-tuned-*/0000.hwst")
     assert trace.read(kept).records == MADE.records
@@ -164,19 +163,14 @@ def test_a_guest_that_ends_early_is_an_error(monkeypatch):
 
     monkeypatch.setattr(fuzz, "Guest", Guest)
     assert fuzz.on_kernel("patched", [MADE], None) == fuzz.Said([{"records": 2000}], Counter(free=42, frag=1))
-    with pytest.raises(FuzzError, match="patched: of 2 streams 1 came to their end"):
+    with pytest.raises(RuntimeError, match="patched: of 2 streams 1 came to their end"):
         fuzz.on_kernel("patched", [MADE, MADE], None)
 
 
 def test_an_engine_that_is_not_built_is_said_before_anything_is_run(monkeypatch, tmp_path):
     monkeypatch.setattr(fuzz, "engine", lambda name: tmp_path / name / "hwswap-replay")
-    with pytest.raises(ReplayError, match="is not there"):
+    with pytest.raises(RuntimeError, match="is not there"):
         fuzz.compare(1, 1_000, tmp_path, lambda text: None)
-
-
-def test_wrong_words_are_refused(capsys):
-    assert main(["fuzz", "--operations", "0"]) == 1
-    assert "0 operations are too few" in capsys.readouterr().err
 
 
 def test_a_trace_that_fits_no_engine_is_refused_before_anything_is_run(tmp_path, capsys):

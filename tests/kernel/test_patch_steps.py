@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `make test-patches` makes of configurations and of what compilers say."""
+"""What `make test-patches` and `make test-matrix` make of configurations and of what compilers say."""
 
 import json
 
 import pytest
 from hwswap.guest.qemu import GuestError
-from hwswap.kernel.patch_steps import Outcome, fragment, not_taken, verified, warnings
+from hwswap.kernel.build_matrix import warnings
+from hwswap.kernel.patch_steps import fragment, not_taken, verified
 
 LOG = """\
   CC      mm/swapfile.o
@@ -26,12 +27,6 @@ def test_warnings_have_no_line_numbers() -> None:
     }
     assert warnings(LOG.replace("1740:5", "1751:5")) == warnings(LOG)
     assert warnings("  CC      mm/swapfile.o\n") == set()
-
-
-def test_a_new_warning_fails_a_step() -> None:
-    assert Outcome("1", "0001").passed()
-    assert not Outcome("1", "0001", new_warnings=["mm/swapfile.c: warning: of something"]).passed()
-    assert not Outcome("1", "0001", error="it did not boot").passed()
 
 
 def test_options_come_with_their_patches() -> None:

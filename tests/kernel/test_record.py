@@ -3,7 +3,6 @@
 
 import pytest
 from hwswap.kernel import ftrace, record
-from hwswap.kernel.record import RecordError
 
 
 def test_without_a_line_a_workload_runs_on_one_cpu_whose_clock_counts():
@@ -29,7 +28,7 @@ def test_a_workload_says_what_it_runs_on_and_the_user_may_say_otherwise():
     ],
 )
 def test_a_machine_that_there_is_not_is_refused(line, cpus, message):
-    with pytest.raises(RecordError, match=message):
+    with pytest.raises(RuntimeError, match=message):
         record.machine("a", line, cpus)
 
 
@@ -41,21 +40,19 @@ def test_every_workload_can_be_given_its_machine_and_says_what_it_does(name):
     assert "SEED" in text
 
 
-def test_a_workload_says_what_the_guest_needs_besides(tmp_path):
-    assert record.needs("a", "# a workload\n") == []
-    assert record.needs("a", "# SPDX\n# needs: redis\n") == [record.paths.REDIS]
-    with pytest.raises(RecordError, match="workload a: the guest cannot have database"):
-        record.needs("a", "# needs: database")
-
-
-def test_what_is_needed_and_missing_is_one_sentence(tmp_path, monkeypatch):
-    monkeypatch.setitem(record.FOLDERS, "redis", record.paths.BUILD / "redis" / "nowhere")
-    with pytest.raises(SystemExit, match="nowhere is missing: run `make redis` first"):
-        record.record("redis-bgsave", tmp_path / "a.hwst")
+def test_a_script_says_what_the_guest_needs_besides(tmp_path, monkeypatch):
+    monkeypatch.setattr(record.paths, "BUILD", tmp_path)
+    assert record.needed("# a workload\n") == {}
+    text = "# SPDX\n# needs: memhog\n"
+    with pytest.raises(SystemExit, match="memhog is missing: run `make bench-loads` first"):
+        record.needed(text)
+    (tmp_path / "memhog").mkdir()
+    (tmp_path / "memhog/run").write_bytes(b"x")
+    assert record.needed(text) == {"memhog/run": b"x"}
 
 
 def test_an_unknown_workload_is_refused(tmp_path):
-    with pytest.raises(RecordError, match="there is no workload none; choose one of "):
+    with pytest.raises(RuntimeError, match="there is no workload none; choose one of "):
         record.record("none", tmp_path / "a.hwst")
 
 
@@ -74,5 +71,7 @@ def test_every_event_is_switched_on_by_its_name():
 def test_a_workload_says_what_is_recorded():
     assert record.events("a", "# a workload\n") == ftrace.EVENTS
     assert record.events("a", "# SPDX\n# records: readahead\n") == ftrace.READAHEAD
-    with pytest.raises(RecordError, match="workload a: there is no recording of writes; choose one of allocator, read"):
+    with pytest.raises(
+        RuntimeError, match="workload a: there is no recording of writes; choose one of allocator, read"
+    ):
         record.events("a", "# records: writes\n")

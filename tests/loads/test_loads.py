@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from hwswap.cli import main as cli
-from hwswap.loads import catalogue, command, lock_stat
+from hwswap.kernel.record import words_of
+from hwswap.loads import catalogue, command
 from hwswap.loads.figures import Collected, faults, figures, folios_out, spread
 from rich.console import Console
 
@@ -45,18 +46,11 @@ def test_every_load_has_a_title_and_says_what_it_needs():
     found = catalogue.loads()
     names = {"usemem-sequential", "memhog", "stress-ng-vm", "stress-ng-swap", "redis", "redis-bgsave", "hot-set"}
     assert names <= {load.name for load in found}
-    assert {load.needs for load in found} == {None, "memhog", "redis", "stress-ng"}
+    assert {need for load in found for need in words_of(load.script, "needs")} == {"memhog", "redis", "stress-ng"}
     assert set(command.SHORT_LOADS) <= {load.name for load in found}
-    assert all(not catalogue.loads([name])[0].needs for name in command.SHORT_LOADS), "the short form downloads nothing"
-
-
-def test_a_program_that_is_not_built_is_one_sentence(monkeypatch, tmp_path):
-    monkeypatch.setattr(catalogue.paths, "BUILD", tmp_path)
-    with pytest.raises(ValueError, match="run 'sim/setup/build memhog'"):
-        catalogue.loads(["memhog"])[0].files()
-    (tmp_path / "memhog").mkdir()
-    (tmp_path / "memhog/run").write_bytes(b"x")
-    assert catalogue.loads(["memhog"])[0].files()["memhog/run"] == b"x"
+    assert not any("# needs:" in load.script for load in catalogue.loads(list(command.SHORT_LOADS))), (
+        "the short form downloads nothing"
+    )
 
 
 def test_figures_are_differences_of_counters():
@@ -113,8 +107,7 @@ def test_the_table_has_what_was_counted():
     [
         (["none"], "there is no load 'none': choose of hot-set"),
         (["--columns", "fast"], "'fast' is no column: choose of unpatched, tuned"),
-        (["--runs", "0"], "'0' is no whole number from 1 on"),
-        (["--locks", "--columns", "off,tuned"], "leave tuned out of --columns"),
+        (["--runs", "0"], "0 is too few: choose 1 or more"),
     ],
 )
 def test_what_there_is_not_is_one_sentence(arguments, words, capsys, tmp_path: Path):
@@ -126,28 +119,7 @@ def test_what_there_is_not_is_one_sentence(arguments, words, capsys, tmp_path: P
     assert words in capsys.readouterr().err.replace("\n", " ")
 
 
-LOCK_STAT = """\
-@lock a 0 &p->lock: 0 0 0.00 0.00 0.00 0.00 0 5 0.10 0.90 2.00 0.40
-@lock a 0 &p->lock#2: 0 3 0.00 0.00 0.00 0.00 0 500 0.10 7.25 100.00 0.20
-@lock a 0 swap_avail_lock: 0 0 0.00 0.00 0.00 0.00 0 125 0.01 0.50 10.00 0.08
-"""
-
-
-def test_locks_are_told_for_a_thousand_folios():
-    run = collect(LOCK_STAT + printed(400)).runs["a", 0]
-    found = figures(run)
-    # 250 folios, and seq_file's lock of the same name left out.
-    assert found["si->lock, taken for 1,000 folios out"] == 2000
-    assert found["si->lock, mean hold"] == 200
-    assert found["si->lock, longest hold"] == 7250
-    assert found["swap_avail_lock, taken for 1,000 folios out"] == 500
-    assert (found["ci->lock, taken for 1,000 folios out"], found["ci->lock, mean hold"]) == (0, None)
-    assert figures(collect(printed(400)).runs["a", 0])["si->lock, taken for 1,000 folios out"] is None
-
-
-def test_a_script_without_a_title_and_a_line_that_counts_no_lock_are_refused(tmp_path):
+def test_a_script_without_a_title_is_refused(tmp_path):
     (tmp_path / "x.sh").write_text("true\n")
     with pytest.raises(ValueError, match="no line '# title"):
         catalogue.loads(folder=tmp_path)
-    with pytest.raises(ValueError, match="no line of /proc/lock_stat: 'swap_avail_lock: 1 2'"):
-        lock_stat.read("swap_avail_lock: 1 2")

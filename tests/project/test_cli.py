@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from hwswap.cli import main as cli
+from hwswap.cli import steps
 from hwswap.cli.parser import Parser
 from hwswap.traces import trace
 
@@ -92,13 +93,6 @@ def python(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=env, check=False)
 
 
-def test_the_module_can_be_run():
-    done = python("-m", "hwswap", "trace", "--help")
-    assert done.returncode == 0
-    for action in ("info", "check", "record", "replay"):
-        assert action in done.stdout
-
-
 def test_a_stream_of_all_features_is_of_version_2_and_checked(tmp_path, capsys):
     path = tmp_path / "b.hwst"
     arguments = ["stream", "--seed", "3", "--ops", "3000", "--cpus", "64", "--with", "all", "-o", str(path)]
@@ -117,28 +111,17 @@ def test_check_of_details_names_the_forced_steps_by_cause(tmp_path, capsys):
     assert "a cluster's lock was taken: " in out
 
 
-MAKEFILE = (ROOT / "Makefile").read_text().replace("\\\n", " ")
-CALLS = re.findall(r"python -m (hwswap\S*)([^\n]*)", MAKEFILE)
+def commands(parser: Parser) -> set[str]:
+    """Return the words that call each command that does something."""
+    return {each.prog for each in parser.fill_all() if each.get_default("run")}
 
 
-def commands() -> dict[tuple[str, ...], Parser]:
-    """Return every command that does something, by the words that call it."""
-    found = {}
-    for parser in cli.parser().fill_all():
-        if parser.get_default("run"):
-            found[tuple(parser.prog.split()[1:])] = parser
-    return found
-
-
-@pytest.mark.parametrize(
-    "words", sorted({" ".join(re.match(r"(?: [a-z][a-z-]*(?=\s|$))+", rest)[0].split()) for _, rest in CALLS})
-)
-def test_what_the_makefile_calls_is_a_command(words, capsys):
-    with pytest.raises(SystemExit) as ended:
-        cli.main([*words.split(), "--help"])
-    assert ended.value.code == 0
-    assert f"usage: hwswap {words} [-h]" in capsys.readouterr().out
-    assert tuple(words.split()) in commands()
+@pytest.mark.parametrize(("module", "made_by"), [("hwswap", cli), ("hwswap.cli.steps", steps)])
+def test_what_the_makefile_calls_is_a_command(module, made_by):
+    makefile = (ROOT / "Makefile").read_text().replace("\\\n", " ")
+    calls = re.findall(rf"python -m {module}((?: [a-z][a-z-]*(?=\s|$))+)", makefile, re.MULTILINE)
+    top = made_by.parser()
+    assert {top.prog + words for words in calls} <= commands(top)
 
 
 @pytest.mark.parametrize("arguments", [["trace", "info", "FILE"], ["trace", "check", "FILE"], ["--help"]])
@@ -161,14 +144,16 @@ def test_a_shell_can_complete_every_command(shell, capsys, tmp_path):
         cli.main(["--print-completion", shell])
     assert ended.value.code == 0
     script = capsys.readouterr().out
-    for words in commands():
-        assert "_".join(["hwswap", *words]).replace("-", "_") in script
+    for words in commands(cli.parser()):
+        assert words.replace(" ", "_").replace("-", "_") in script
     (tmp_path / "completion").write_text(script)
     if shutil.which(shell):
         subprocess.run([shell, "-n", tmp_path / "completion"], check=True)
 
 
-@pytest.mark.parametrize("arguments", [[], ["bench"], ["stream"], ["formal", "--seed", "x"], ["fuzz", "--jobs", "0"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["bench"], ["stream"], ["witness", "--seed", "x"], ["fuzz", "--operations", "0"]]
+)
 def test_bad_usage_is_one_sentence_and_status_2(arguments, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main(arguments)

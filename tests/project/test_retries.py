@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from hwswap.cli import main as cli
-from hwswap.guest.qemu import Guest, GuestError
 from hwswap.project import retries
 
 TESTS = Path(__file__).parents[1]
@@ -19,16 +18,13 @@ def test_a_collection_has_what_it_and_processes_count_and_hands_it_to_those_arou
     path = os.pathsep.join(sys.path)
     with retries.Collection(apart=True) as outer:
         with retries.Collection() as inner:
-            assert (inner.could, inner.counts) == (False, {})
-            retries.may_come()
-            assert (inner.could, inner.counts) == (True, {})
+            assert inner.counts == {}
             retries.count("boot of a guest")
             retries.count("kill", 0)
             subprocess.run([sys.executable, "-c", child], env={**os.environ, "PYTHONPATH": path}, check=True)
         retries.count("kill")
         with retries.Collection(apart=True) as apart:
             retries.count("kill", 100)
-    retries.may_come()
     assert inner.counts == {"boot of a guest": 1, "kill": 3}
     assert outer.counts == {"boot of a guest": 1, "kill": 4}
     assert apart.counts == {"kill": 100}
@@ -45,7 +41,7 @@ def test_counts_of_all_that_is_around_are_as_before():
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
 @pytest.mark.parametrize(
     ("call", "line"),
-    [("retries.count('boot')", "retries: boot 6"), ("retries.may_come()", "retries: none"), ("pass", "retries: none")],
+    [("retries.count('boot')", "retries: boot 6"), ("pass", "retries: none")],
 )
 def test_a_run_of_pytest_says_what_was_tried_again(tmp_path, workers, call, line):
     for name in ("conftest.py", "run_seed.py"):
@@ -73,22 +69,12 @@ def fails(_):
     ("run", "status", "said"),
     [
         (lambda _: retries.count("boot", 2) or 0, 0, "retries: boot 2\n"),
-        (lambda _: retries.may_come() or 0, 0, "retries: none\n"),
         (lambda _: 0, 0, ""),
         (fails, 1, "hwswap: it does not boot\nretries: boot 1\n"),
     ],
 )
 def test_the_command_says_it_on_its_error_output(run, status, said, monkeypatch, capsys):
-    """One that begins nothing of the kind says nothing."""
     monkeypatch.setattr("hwswap.kernel.witness.run", run)
     with retries.Collection(apart=True):
         assert cli.main(["witness"]) == status
     assert capsys.readouterr().err == said
-
-
-def test_a_guest_may_try_something_again(monkeypatch, tmp_path):
-    guest = Guest(log=tmp_path / "kernel.log")
-    monkeypatch.setattr(guest, "_start_qemu", lambda: (_ for _ in ()).throw(GuestError("no QEMU here")))
-    with retries.Collection(apart=True) as tried, pytest.raises(GuestError, match="no QEMU here"), guest:
-        pass
-    assert tried.could and tried.counts == {}

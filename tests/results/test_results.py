@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results as data: what a file may say, two folders beside each other and tables of pages."""
 
-import json
 import re
 
 import pytest
@@ -118,8 +117,3 @@ def test_verdict_is_by_the_best_software(tmp_path, tuned, engine, box, ratio):
 def test_pages_are_those_of_the_record():
     for path, text in tables.pages(schema.folder(schema.RECORD)).items():
         assert path.read_text() == text, f"{path.name} is not what results/ says: run `make docs`"
-
-
-def test_a_result_is_plain_json(tmp_path):
-    saved(tmp_path, ALLOC)
-    assert json.loads((tmp_path / "calls.json").read_text())["figures"][0]["value"] == 465

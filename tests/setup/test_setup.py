@@ -356,4 +356,4 @@ def test_artefact_follows_its_sources(env: dict[str, str], tmp_path: Path) -> No
     refused(script("guest"), "guest: a source was edited while it was made")
     assert build()[1] == "3\n"
     refused(script("modules"), "build/kernel is missing, which modules is made from")
-    refused(script("gest"), "does not know 'gest'; it makes rtl, ", "guest[-debug|-races|-lockstat]")
+    refused(script("gest"), "does not know 'gest'; it makes rtl, ", "guest[-debug|-races]")

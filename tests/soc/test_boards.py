@@ -116,10 +116,10 @@ def test_dma_goes_to_memory_in_bursts(generated):
 
 
 def test_refused_choices():
-    assert "32 MB" in sentence(run("soc", "board", "ulx3s", "rocket"))
-    assert "ecpix5, orangecrab, ulx3s" in sentence(run("soc", "board", "arty", "rocket"))
-    assert "vexriscv, rocket" in sentence(run("soc", "board", "ecpix5", "z80"))
-    assert run("soc", "board", "ecpix5", "rocket").returncode == 0
+    assert "32 MB" in sentence(run("board", "ulx3s", "rocket", module="hwswap.cli.steps"))
+    assert "ecpix5, orangecrab, ulx3s" in sentence(run("board", "arty", "rocket", module="hwswap.cli.steps"))
+    assert "vexriscv, rocket" in sentence(run("board", "ecpix5", "z80", module="hwswap.cli.steps"))
+    assert run("board", "ecpix5", "rocket", module="hwswap.cli.steps").returncode == 0
 
 
 # What the PLL is fed with, and its outputs by the frequency of sys, as the boards' clock generators have it.

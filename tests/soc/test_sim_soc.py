@@ -106,7 +106,7 @@ def test_what_cannot_be_run_is_said_in_one_sentence(model, probe, tmp_path):
 
 def test_the_command_says_what_went_wrong_and_has_a_status(model, probe, tmp_path):
     def command(*arguments) -> subprocess.CompletedProcess:
-        line = [str(ROOT / "sim/setup/env"), "python", "-m", "hwswap", "soc", "sim", *map(str, arguments)]
+        line = [str(ROOT / "sim/setup/env"), "python", "-m", "hwswap.cli.steps", "sim", *map(str, arguments)]
         return subprocess.run(line, capture_output=True, text=True, check=False)
 
     good = command(model, probe)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from driver import queued_guest
+from hwswap.guest.qemu import Guest
 from hwswap.project import paths
 from hwswap.rtl.device_server import EngineServer
 from run_seed import SEED, VARIABLE
@@ -24,6 +26,13 @@ def engine(folder: Path) -> Iterator[EngineServer]:
     server = EngineServer(folder)
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="module")
+def guest(request: pytest.FixtureRequest, engine: EngineServer) -> Iterator[Guest]:
+    """Boot a guest with two CPUs, swap on two devices behind a queue, and that engine."""
+    with queued_guest(paths.REPORTS / "kernel" / f"{request.module.__name__}.log", engine) as guest:
+        yield guest
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.project import artifacts, retries
 from hwswap.rtl.device_server import EngineServer
 
-PARAMETERS = "/sys/module/hwswap/parameters"
 PCI_DEVICES = "/sys/bus/pci/devices"
 PCI_DRIVER = "/sys/bus/pci/drivers/hwswap"
 DEBUG = "/sys/kernel/debug/hwswap"
@@ -57,13 +56,9 @@ class Driver:
         """Unload the module."""
         self.guest.run("rmmod hwswap").check()
 
-    def set_parameter(self, name: str, value: str) -> None:
-        """Set a parameter of the module."""
-        self.guest.run(f"echo {value} >{PARAMETERS}/{name}").check()
-
     def set_mode(self, mode: str) -> None:
         """Switch the mode."""
-        self.set_parameter("mode", mode)
+        self.guest.run(f"echo {mode} >/sys/module/hwswap/parameters/mode").check()
 
     def state(self) -> str:
         """Return the driver's own line on whether it is attached."""

@@ -2,14 +2,12 @@
 """DMA windows: what the engine may reach in each mode, and what becomes of one that goes astray."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from driver import DEBUG, QUEUED, SMALL, Driver, Load, end_search, queued_guest, search_for_ever, swap_on, swapload
+from driver import DEBUG, QUEUED, SMALL, Driver, Load, end_search, search_for_ever, swap_on, swapload
 from hwswap.guest.qemu import Guest, Machine
-from hwswap.project import paths
 from hwswap.rtl.device_server import EngineServer
 
 TABLE_WRITES = 0x10
@@ -26,12 +24,6 @@ class Window:
     end: int
     read: bool
     write: bool
-
-
-@pytest.fixture(scope="module")
-def guest(engine: EngineServer) -> Iterator[Guest]:
-    with queued_guest(paths.REPORTS / "kernel" / "windows.log", engine) as guest:
-        yield guest
 
 
 @pytest.fixture(scope="module")

@@ -94,7 +94,7 @@ def test_swap_file(folder: Path, kernel_log: Path) -> None:
         guest.run("mkdir /tmp/disk && mke2fs /dev/ram4 >/dev/null && mount -t ext2 /dev/ram4 /tmp/disk").check()
         guest.run("swapctl make -s 96m /tmp/disk/swap && swapctl on /tmp/disk/swap").check()
         swapload(guest, SMALL)
-        # Not with 64 kB folios, which Linux 7.3.4 itself reads wrong from a file (test_swap_file.py), unlike 2 MB.
+        # Not with 64 kB folios, which Linux 7.3.4 itself reads wrong from a file (docs/wrong-read.md), unlike 2 MB.
         swapload(guest, "--size 24m --limit 16m --folio 2m --rounds 2")
         counters = "/sys/kernel/mm/transparent_hugepage/hugepages-2048kB/stats"
         whole, fallbacks = guest.run(f"cat {counters}/swpout {counters}/swpout_fallback").check().split()

@@ -98,13 +98,6 @@ def test_the_same_is_done_where_nothing_is_saved(program, tmp_path):
     done = run(program, server, "nosave")
     assert (done.returncode, done.stdout) == (0, saved.stdout), done.stderr
     assert not {b"BGSAVE", b"INFO"} & set(server.commands)
-    assert run_alone(program, "nosav").startswith("redisload: usage: ")
-
-
-def run_alone(program, word) -> str:
-    """Return what the client says to another word, without a server."""
-    command = [program, "a", "b", "1", "1", "1", word]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stderr
 
 
 def test_one_wrong_byte_is_counted_and_fails(program, tmp_path):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mode scan: the engine searches the kernel's swap tables, on a guest with two CPUs."""
 
-from collections.abc import Iterator
-
 import pytest
 from driver import (
     DEBUG,
@@ -13,14 +11,11 @@ from driver import (
     end_search,
     hold_half,
     off_and_on,
-    queued_guest,
     search_for_ever,
     verify_half,
     wait_for,
 )
 from hwswap.guest.qemu import Guest
-from hwswap.project import paths
-from hwswap.rtl.device_server import EngineServer
 
 
 def tables(guest: Guest) -> dict[str, int]:
@@ -32,12 +27,6 @@ def tables(guest: Guest) -> dict[str, int]:
 def wait_no_tables(guest: Guest) -> None:
     """Wait until the engine knows no table any more, and none is held for it."""
     wait_for(lambda: tables(guest), lambda known: not any(known.values()), 30, "tables that the engine knows")
-
-
-@pytest.fixture(scope="module")
-def guest(engine: EngineServer) -> Iterator[Guest]:
-    with queued_guest(paths.REPORTS / "kernel" / "scan.log", engine) as guest:
-        yield guest
 
 
 @pytest.fixture(scope="module")

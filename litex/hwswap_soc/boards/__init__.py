@@ -3,5 +3,5 @@
 
 `boards.BOARDS` has the boards, `constraints` and `profiles` read the folder constraints/. `generate` (LiteX), `netlist`
 (Yosys) and `bitstream` (nextpnr) are the steps of sim/setup/build, in this order; `capacity` says what is too large.
-`bitstreams` and `flash` are commands of `hwswap soc`. No other room of the SoC uses this one.
+`flash` is a command, `bitstreams` a step of the Makefile. No other room of the SoC uses this one.
 """

@@ -2,7 +2,6 @@
 """The FPGA tools, and what they make before there is a board: CPU and engine synthesised alone, sizes and timing.
 
 For the rooms above: `fpga_tools` and `yosys` run the tools, `steps` shows and ends what is under way, `placement` tries
-seeds, `fmax_report` reads what the tools report.
-`engine_part` and `cpu_part` are called by sim/setup/build, `engine_fmax` has the commands `hwswap soc fmax` and
-`hwswap soc size`.
+seeds, `fmax_report` reads what the tools report. `engine_part` and `cpu_part` are called by sim/setup/build,
+`engine_fmax` has the steps `fmax` and `size` of the Makefile (hwswap.cli.steps).
 """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How fast and how large the engine alone is on an ECP5-85F: placed and routed out of context, over grades and seeds.
 
-    hwswap soc fmax --engine build/part-engine --output build/fmax
-    hwswap soc size --engine build/part-area --output build/engine-size     # how large alone, and not placed
+    python -m hwswap.cli.steps fmax --engine build/part-engine --output build/fmax
+    python -m hwswap.cli.steps size --engine build/part-area --output build/engine-size    # not placed
 
 The clock is asked for faster than it will be, so that nextpnr tries. It is nextpnr 0.10, a package of the Python
 environment: the engine gets faster by it than by Debian 13's 0.7 (docs/engine.md). Ports end in no pins: paths through

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a simulated SoC that hwswap_soc.simulation.model has built.
 
-hwswap soc sim DIR IMAGE --stop REGEXP
+python -m hwswap.cli.steps sim DIR IMAGE --stop REGEXP
 """
 
 import argparse

@@ -5,7 +5,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,11 +19,11 @@ from hwswap.guest.machine import counting
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.kernel import ftrace
 from hwswap.kernel.record import TRACE_OFF, to_trace, trace_on
-from hwswap.project import artifacts, paths, printed, provenance
+from hwswap.project import artifacts, paths
 from hwswap.results import schema
 from hwswap.results.schema import Figure
 from hwswap.rtl import replay
-from hwswap.rtl.device_server import EngineServer, clocked_by_guest
+from hwswap.rtl.device_server import CLOCK_MHZ, EngineServer, clocked_by_guest
 
 OUTPUT = paths.BUILD / "demo"
 GUEST = paths.ROOT / "sim/guest"
@@ -42,8 +42,6 @@ class Phase:
     after: dict[str, int] = field(default_factory=dict)
     loads: list[dict[str, Any]] = field(default_factory=list)
     verify: str = ""
-    engine: dict[str, str] = field(default_factory=dict)
-    """What the engine's registers said afterwards, name -> value."""
 
     def count(self, name: str) -> int:
         """How far a counter went up; one that the kernel does not have is an error."""
@@ -60,7 +58,6 @@ class Collected:
 
     phases: dict[str, Phase] = field(default_factory=dict)
     benches: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    fragment: dict[str, Any] = field(default_factory=dict)
     tick_us: dict[str, int] = field(default_factory=dict)
     """Guest time between two steps of the simulated engine, under load and for the bench."""
     done: bool = False
@@ -92,11 +89,6 @@ class Collected:
         elif key == "@bench":
             name, gap, text = rest.split(" ", 2)
             self.benches.setdefault(name, []).append({"gap_ns": int(gap), **json.loads(text)})
-        elif key == "@engine":
-            phase, name, *value = rest.split(" ", 2)
-            self.phase(phase).engine[name] = "".join(value)
-        elif key == "@fragment":
-            self.fragment = json.loads(rest)
         elif key == "@tick":
             name, value = rest.split()
             self.tick_us[name] = int(value)
@@ -182,18 +174,18 @@ def replay_trace(text: str, release: str, seed: int, console: Console) -> replay
         return replay.replay(path, timeout=300)
 
 
-def figures(report: Mapping[str, Any]) -> list[Figure]:
+def figures(collected: Collected, checks: Sequence[Check]) -> list[Figure]:
     """Return what is compared with the record: calls by state and mode, and what was verified."""
     lines = []
-    for name, found in report["bench"].items():
+    for name, found in collected.benches.items():
         state, column = ("fragmented", name.removeprefix("fragmented-")) if "-" in name else ("after the loads", name)
         lines += [(column, state, line) for line in found]
-    loads = [load for phase in report["phases"].values() for load in phase["loads"]]
+    loads = [load for phase in collected.phases.values() for load in phase.loads]
     return [
         *bench_lines.figures(lines),
         Figure("bytes swapped and verified", "", sum(load["verified_bytes"] for load in loads), "bytes"),
-        Figure("bytes wrong", "", sum(load["mismatches"] for load in loads), "bytes", {}, 0),
-        Figure("conditions not met", "", sum(not check["passed"] for check in report["checks"]), "conditions", {}, 0),
+        schema.exact("bytes wrong", sum(load["mismatches"] for load in loads), "bytes"),
+        schema.exact("conditions not met", sum(not check.passed for check in checks), "conditions"),
     ]
 
 
@@ -207,48 +199,25 @@ def run(options: argparse.Namespace) -> int:
     run_guest("unpatched", seed, console, collected)
     with clocked_by_guest(OUTPUT / "engine.log") as engine:
         release, text = run_guest("all", seed, console, collected, engine)
-        served = engine.statistics()
     cycles = replay_trace(text, release, seed, console)
     checks = check(collected)
     checks.append(Check("the engine, asked again, decides as the kernel did in mode off, every time", cycles.equal))
-    report = {
-        "seed": seed,
-        "commits": {"hwswap": provenance.commit(), "patches": provenance.patches()},
-        "versions": {"linux": release, "qemu": provenance.qemu(), "python": sys.version.split()[0]},
-        "engine": {"simulated": True, "clock_mhz": EngineServer.clock_mhz, "link_latency_cycles": EngineServer.latency}
-        | {"tick_us": collected.tick_us, "server": served},
-        "guest": {"cpus": 1, "clock": "icount shift=0: one instruction is one nanosecond", "swap_devices": 4},
-        "phases": {
-            name: {
-                "counts": phase.counts(),
-                "loads": phase.loads,
-                "verify": phase.verify,
-                "engine": phase.engine,
-            }
-            for name, phase in collected.phases.items()
-            if phase.after or phase.loads or phase.verify
-        },
-        "fragment": collected.fragment,
-        "bench": collected.benches,
-        "engine_cycles": cycles.report,
-        "checks": [{"text": check.text, "passed": check.passed} for check in checks],
-    }
-    (OUTPUT / "demo.json").write_text(json.dumps(report, indent=1) + "\n")
-    demo_table.show(report, Console(width=150 if not sys.stdout.isatty() else None))
-    notes = [*demo_table.notes(report), *(check.text for check in checks)]
-    (OUTPUT / "demo.md").write_text(printed.page(demo_table.tables(report), notes))
+    out = Console(width=150 if not sys.stdout.isatty() else None)
+    demo_table.show(collected, cycles.report, out)
+    for each in checks:
+        out.print(f"[{'green' if each.passed else 'red'}]{'ok ' if each.passed else 'NOT'}[/] {each.text}")
     schema.save(
         "demo",
-        figures(report),
+        figures(collected, checks),
         title="A running kernel",
         command="make demo",
-        platform=f"{counting(release)}; the RTL as a PCI device, {EngineServer.clock_mhz} MHz, {EngineServer.latency} "
+        platform=f"{counting(release)}; the RTL as a PCI device, {CLOCK_MHZ} MHz, {EngineServer.latency} "
         "cycles a transfer; four RAM disks",
         leaves_out="waiting, cache misses; tables of new clusters, which a worker makes beforehand",
         kernel=True,
         seed=seed,
     )
-    console.print(f"{OUTPUT / 'demo.json'}, .md: written; {time.monotonic() - started:.0f} s in all")
+    console.print(f"{time.monotonic() - started:.0f} s in all")
     failed = [check.text for check in checks if not check.passed]
     for line in failed:
         console.print(f"[red]not met:[/red] {line}")

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo's report as tables: software and offload side by side."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from hwswap.project import printed
-
-Report = dict[str, Any]
+from hwswap.rtl.device_server import CLOCK_MHZ, EngineServer
 
 BENCHES = ("unpatched", "off", "hint")
 """The kernel as it is, but for the bench; with all patches, no backend; with grants. Each also fragmented."""
@@ -30,13 +29,13 @@ def _percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "-"
 
 
-def swap_table(report: Report) -> Table:
+def swap_table(phases: Mapping[str, Any]) -> Table:
     """What was swapped in each mode, and who placed it."""
     title = "The same load in each mode; fragmented: half of all slots freed at random before"
     table = printed.table(title, ("", *(name.replace("-", ", ") for name in PHASES)))
 
     def row(text: str, value: Callable[[str, dict[str, int]], str]) -> None:
-        table.add_row(text, *(value(name, report["phases"][name]["counts"]) for name in PHASES))
+        table.add_row(text, *(value(name, phases[name].counts()) for name in PHASES))
 
     def counter(text: str, key: str, engine: bool = False) -> None:
         row(text, lambda name, c: "-" if engine and _software(name) else f"{c[key]:,}")
@@ -53,10 +52,10 @@ def swap_table(report: Report) -> Table:
     counter("grants taken", "grants_popped", True)
     row("grants refused", lambda n, c: "-" if _software(n) else f"{refused(c):,}")
     counter("empty clusters taken by grants", "grants_claimed", True)
-    row("mirror differences when quiet", lambda n, c: report["phases"][n]["verify"].rpartition(" ")[2] or "-")
+    row("mirror differences when quiet", lambda n, c: phases[n].verify.rpartition(" ")[2] or "-")
 
     def verified(name: str, _counts: dict[str, int]) -> str:
-        loads = report["phases"][name]["loads"]
+        loads = phases[name].loads
         wrong = sum(load["mismatches"] for load in loads)
         return f"{wrong} of {sum(load['verified_bytes'] for load in loads):,}"
 
@@ -64,7 +63,7 @@ def swap_table(report: Report) -> Table:
     return table
 
 
-def bench_table(report: Report, fragmented: bool = False) -> Table:
+def bench_table(benches: Mapping[str, Any], fragmented: bool = False) -> Table:
     """Guest instructions of one call of the allocator, by the kernel's own bench."""
     state = "fragmented" if fragmented else "after the loads"
     table = printed.table(
@@ -82,12 +81,12 @@ def bench_table(report: Report, fragmented: bool = False) -> Table:
 
     for order in (0, 4, 9):
         for op, verb in (("alloc", "allocate"), ("free", "free")):
-            found = (next(e for e in report["bench"][name] if e["op"] == op and e["order"] == order) for name in names)
+            found = (next(e for e in benches[name] if e["op"] == op and e["order"] == order) for name in names)
             table.add_row(f"{verb} order {order}", *(cell(entry) for entry in found))
     return table
 
 
-def cycles_table(report: Report) -> Table:
+def cycles_table(cycles: Mapping[str, Any]) -> Table:
     """Engine clock cycles of one operation, from the replay of what mode off did."""
     title = "Engine clock cycles an operation (the core alone)"
     table = printed.table(title, ("", "operations", "p50", "p99", "max"))
@@ -96,7 +95,6 @@ def cycles_table(report: Report) -> Table:
         if entry["count"]:
             table.add_row(text, *(f"{entry[key]:,}" for key in ("count", "p50", "p99", "max")))
 
-    cycles = report["engine_cycles"]
     for order, entry in cycles["alloc_cycles_by_order"].items():
         add(f"allocate order {order}", entry)
     for kind, text in (("alloc_failed", "allocate, failed"), ("free", "free")):
@@ -105,21 +103,20 @@ def cycles_table(report: Report) -> Table:
     return table
 
 
-def notes(report: Report) -> list[str]:
+def notes(benches: Mapping[str, Any], ticks: Mapping[str, int]) -> list[str]:
     """What the numbers are, and what they are not."""
-    engine = report["engine"]
-    gaps = sorted({(e["order"], e["gap_ns"]) for e in report["bench"]["hint"]})
+    gaps = sorted({(e["order"], e["gap_ns"]) for e in benches["hint"]})
     text = ", ".join(f"{gap / 1000:g} µs at order {order}" for order, gap in gaps)
     return [
         (
             "The engine is simulated: its Verilog, run by Verilator behind a PCI device that QEMU shows to the guest. "
-            f"Its clock is modelled as {engine['clock_mhz']} MHz, its link as {engine['link_latency_cycles']} engine "
+            f"Its clock is modelled as {CLOCK_MHZ} MHz, its link as {EngineServer.latency} engine "
             "cycles a transfer. No wall-clock time is compared: a simulated device has none."
         ),
         (
             "The guest has one CPU whose clock counts instructions (1 instruction = 1 ns): blind to waiting and to "
-            f"cache misses. The simulated engine runs in guest time, in steps of {engine['tick_us']['load']} µs under "
-            f"load and {engine['tick_us']['bench']} µs for the bench: rings are refilled at that pace."
+            f"cache misses. The simulated engine runs in guest time, in steps of {ticks['load']} µs under "
+            f"load and {ticks['bench']} µs for the bench: rings are refilled at that pace."
         ),
         (
             "Bench, unpatched: Linux as it is, but for the bench. off: with all patches and the driver, which does "
@@ -132,25 +129,14 @@ def notes(report: Report) -> list[str]:
             "a few per cent from run to run."
         ),
         "Engine cycles: the operations of mode off, recorded by tracepoints, replayed on the engine alone.",
-        (
-            f"Linux {report['versions']['linux']}, {report['versions']['qemu']}, hwswap {report['commits']['hwswap']}, "
-            f"patches {report['commits']['patches']}, seed {report['seed']}."
-        ),
     ]
 
 
-def tables(report: Report) -> list[Table]:
-    """All tables."""
-    return [swap_table(report), bench_table(report), bench_table(report, True), cycles_table(report)]
-
-
-def show(report: Report, console: Console) -> None:
-    """Prints all tables, the notes and the conditions."""
-    for table in tables(report):
+def show(collected: Any, cycles: Mapping[str, Any], console: Console) -> None:
+    """Print all tables and the notes, of what the guest has printed and of the replay's report."""
+    benches = collected.benches
+    tables = (swap_table(collected.phases), bench_table(benches), bench_table(benches, True), cycles_table(cycles))
+    for table in tables:
         console.print(table)
-    for note in notes(report):
+    for note in notes(benches, collected.tick_us):
         console.print(f"- {note}", highlight=False)
-    for check in report["checks"]:
-        console.print(
-            f"[{'green' if check['passed'] else 'red'}]{'ok ' if check['passed'] else 'NOT'}[/] {check['text']}"
-        )

@@ -4,17 +4,14 @@
 The core is driven without rings and registers around it (hwswap-bench): a request is offered in every cycle, answers
 are taken at once. The *cycles* of an operation are those from the answer before it to its own; its *latency* is that
 from its acceptance to its answer. Every decision is compared as in any replay. Figures are added up over all traces and
-put beside the targets; how often allocations fall back under other policies is told as well, by the golden model. The
-same operations are measured under policy PLACEMENT: INDEXED, too, and as commands of the ring, by the whole engine
-(hwswap-replay).
+put beside the targets. The same operations are measured under policy PLACEMENT: INDEXED, too, and as commands of the
+ring, by the whole engine (hwswap-replay).
 """
 
 import argparse
 import json
-import os
 import subprocess
 import tempfile
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -47,10 +44,6 @@ RINGS, LATENCY = 6, 16
 
 PLACEMENTS = ("linux", "indexed")
 """The policies under which all operations of a trace are done once more (fallback.py), to be compared."""
-
-
-class BenchError(RuntimeError):
-    """Nothing could be measured; the message is one sentence for the user."""
 
 
 def fast(key: Key) -> bool:
@@ -104,23 +97,15 @@ def core_targets(figures: Figures) -> list[Target]:
     ]
 
 
-def program() -> Path:
-    """Return the bench program; HWSWAP_BENCH names another than the one in build/model."""
-    path = Path(os.environ.get("HWSWAP_BENCH", paths.REPLAY.with_name("hwswap-bench")))
-    if not path.is_file():
-        raise BenchError(f"{path} is not there: run `make model` first")
-    return path
-
-
 def measure(operations: trace.Trace, name: str) -> dict[str, Any]:
     """Run operations on the core; return the program's report."""
     with tempfile.TemporaryDirectory(prefix="hwswap-bench-") as folder:
         file, report = Path(folder) / f"{name}.hwst", Path(folder) / "report.json"
         trace.write(file, operations.header, operations.records)
-        command = [str(program()), str(file), "--json", str(report)]
+        command = [paths.need(paths.REPLAY.with_name("hwswap-bench")), file, "--json", report]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            raise BenchError(f"{name}: {(done.stdout + done.stderr).strip() or 'the bench ended without a word'}")
+            raise RuntimeError(f"{name}: {(done.stdout + done.stderr).strip() or 'the bench ended without a word'}")
         return json.loads(report.read_text())
 
 
@@ -128,28 +113,24 @@ def through_rings(operations: trace.Trace, name: str) -> int:
     """Return the cycles that operations take as commands of the ring, waiting for memory included."""
     outcome = replay.replay(operations, ["--latency", str(LATENCY)])
     if not outcome.equal:
-        raise BenchError(f"{name}, through the rings: {outcome.output}")
+        raise RuntimeError(f"{name}, through the rings: {outcome.output}")
     return outcome.report["cycles"]
 
 
 def measure_file(path: Path) -> dict[str, Any]:
-    """Measure a trace, and tell its fall-back rates under each policy."""
+    """Measure a trace, as it is and under both placements."""
     try:
         operations = convert.for_engine(trace.read(path))
     except trace.TraceError as error:
-        raise BenchError(f"{path}: {error}") from error
+        raise RuntimeError(f"{path}: {error}") from error
     name = path.name.partition(".")[0]
     report = measure(operations, name)
     report["name"] = name
     report["ring_cycles"] = through_rings(operations, name)
-    report["fall_back"], report["placements"] = {}, {}
-    for policy, choice in fallback.POLICIES.items():
-        found, done = fallback.redo(operations, choice)
-        tried = sorted(found.tried)
-        report["fall_back"][policy] = {str(order): [found.tried[order], found.failed[order]] for order in tried}
-        if policy in PLACEMENTS:
-            again = measure(trace.Trace(operations.header, done), f"{name}-{policy}")
-            report["placements"][policy] = {key: again[key] for key in ("operations", "cycles", "groups")}
+    report["placements"] = {}
+    for policy in PLACEMENTS:
+        _, done = fallback.redo(operations, fallback.POLICIES[policy])
+        report["placements"][policy] = measure(trace.Trace(operations.header, done), f"{name}-{policy}")
     return report
 
 
@@ -198,22 +179,6 @@ def groups_table(figures: Figures) -> Table:
     return table
 
 
-def fall_back_table(reports: Iterable[dict[str, Any]]) -> Table:
-    """Return by order and policy the share of allocations that fell back, over all traces."""
-    tried: dict[str, Counter[str]] = {}
-    failed: dict[str, Counter[str]] = {}
-    for report in reports:
-        for policy, orders in report["fall_back"].items():
-            for order, (of, bad) in orders.items():
-                tried.setdefault(policy, Counter())[order] += of
-                failed.setdefault(policy, Counter())[order] += bad
-    orders_ = sorted({order for of in tried.values() for order in of}, key=int)
-    table = printed.table("Allocations that fall back, % by order and policy (golden model)", ("policy", *orders_))
-    for policy, of in tried.items():
-        table.add_row(policy, *(f"{100 * failed[policy][o] / of[o]:.2f}" if of[o] else "-" for o in orders_))
-    return table
-
-
 def goals(figures: Figures, reports: Sequence[dict[str, Any]]) -> list[Target]:
     """Return all targets beside the figures, that of the indexed placement last."""
     worst = placement(reports, "indexed")["alloc"]["max"]
@@ -247,31 +212,25 @@ def show(figures: Figures, reports: Sequence[dict[str, Any]], console: Console) 
     title, each = f"Stalls: cycles beyond {FAST} an operation, by cause", max(figures.operations, 1)
     rows = ((cause, f"{cycles:,}", f"{cycles / each:.3f}") for cause, cycles in figures.stalls.most_common())
     console.print(printed.table(title, ("cause", "cycles", "an operation"), rows))
-    console.print(fall_back_table(reports))
     console.print(placement_table(reports))
     console.print(targets.table(goals(figures, reports)))
 
 
 def save(figures: Figures, reports: Sequence[dict[str, Any]]) -> None:
     """Write the result: the engine's cycles are the same in each run."""
-
-    def row(what: str, value: float, unit: str = "cycles") -> schema.Figure:
-        return schema.Figure(what, "", value, unit, {}, 0)
-
     operations = max(figures.operations, 1)
+    rings = sum(report["ring_cycles"] for report in reports)
+    cycles = {
+        "an operation, core alone, its input kept full": round(figures.cycles / operations, 4),
+        f"an operation through the rings, memory of {LATENCY} cycles": round(rings / operations, 4),
+    }
+    for name in PLACEMENTS:
+        cycles[f"longest allocation, placement {name}"] = placement(reports, name)["alloc"]["max"]
     schema.save(
         "engine-cycles",
         [
-            row("an operation, core alone, its input kept full", round(figures.cycles / operations, 4)),
-            row(
-                f"an operation through the rings, memory of {LATENCY} cycles",
-                round(sum(report["ring_cycles"] for report in reports) / operations, 4),
-            ),
-            *(
-                row(f"longest allocation, placement {name}", placement(reports, name)["alloc"]["max"])
-                for name in PLACEMENTS
-            ),
-            row("operations", figures.operations, "operations"),
+            *(schema.exact(what, value, "cycles") for what, value in cycles.items()),
+            schema.exact("operations", figures.operations, "operations"),
         ],
         title="The engine's cycles on recorded traces",
         command="make bench-engine",

@@ -29,9 +29,9 @@ from hwswap.bench.targets import Target
 from hwswap.guest import mirror
 from hwswap.guest.machine import counting
 from hwswap.guest.qemu import Guest, GuestError, Machine
-from hwswap.project import artifacts, paths, printed, provenance
+from hwswap.project import artifacts, paths, printed
 from hwswap.results import schema
-from hwswap.rtl.device_server import EngineServer, clocked_by_guest
+from hwswap.rtl.device_server import CLOCK_MHZ, EngineServer, clocked_by_guest
 
 OUTPUT = paths.BUILD / "bench-offload"
 GUEST = paths.ROOT / "sim/guest"
@@ -92,18 +92,10 @@ def entries(column: str, output: str, short: bool) -> list[Entry]:
     return found
 
 
-def stats(output: str) -> dict[str, int]:
-    """Returns the counters of grants that the guest has printed."""
-    lines = (line.split() for line in output.splitlines() if line.startswith("@stats "))
-    return {name: int(value) for _, name, value in lines}
-
-
 def measure(seed: int, short: bool) -> dict[str, Any]:
     """Runs a guest for each column; returns the report."""
-    commits = {"hwswap": provenance.commit(), "patches": provenance.patches()}
     files = {name: (GUEST / f"{name}.sh").read_bytes() for name in ("bench-offload", "allocator-bench")}
     found: list[Entry] = []
-    counters: dict[str, dict[str, int]] = {}
     for column, (kernel, backend) in COLUMNS.items():
         print(f"bench-offload: {column}", file=sys.stderr)
         machine = Machine(cpus=1, icount=True, disks=4, disk_mb=128)
@@ -114,20 +106,9 @@ def measure(seed: int, short: bool) -> dict[str, Any]:
             engine if backend == "engine" else nullcontext() as server,
             Guest(machine, server, files=files, job=script, log=log, kernel=kernel, boot_timeout=600) as guest,
         ):
-            output = guest.wait_job(3600).check()
-            found += entries(column, output, short)
-            if backend != "none":
-                counters[column] = stats(output)
+            found += entries(column, guest.wait_job(3600).check(), short)
             release = guest.release
-    return {
-        "seed": seed,
-        "short": short,
-        "commits": commits,
-        "linux": release,
-        "qemu": provenance.qemu(),
-        "bench": found,
-        "counters": counters,
-    }
+    return {"seed": seed, "short": short, "linux": release, "bench": found}
 
 
 def figures(report: dict[str, Any]) -> Figures:
@@ -159,7 +140,7 @@ def save(report: dict[str, Any]) -> None:
             title="Calls of the allocator",
             command="make bench-offload PART=calls" + " SHORT=1" * found["short"],
             platform=f"{counting(found['linux'])}; four RAM disks of 128 MB; engine: the RTL as a PCI device, "
-            f"{EngineServer.clock_mhz} MHz, {EngineServer.latency} cycles a transfer; grants: an engine in "
+            f"{CLOCK_MHZ} MHz, {EngineServer.latency} cycles a transfer; grants: an engine in "
             "software between the calls",
             leaves_out="waiting, cache misses, what the engine does itself",
             kernel=True,
@@ -167,22 +148,16 @@ def save(report: dict[str, Any]) -> None:
             short=found["short"],
         )
     if found := report.get("fallbacks"):
-        sizes, seeds = (", ".join(map(str, values)) for values in (fallbacks.SIZES, found["seeds"]))
+        sizes, seeds = (", ".join(map(str, values)) for values in (fallbacks.SIZES, fallbacks.SEEDS))
         schema.save(
             "fall-backs",
             fallbacks.figures(found),
             title="Large folios that are split",
-            command="make bench-offload PART=fall-backs" + " SHORT=1" * found["short"],
+            command="make bench-offload PART=fall-backs",
             platform=f"{counting(found['linux'])}; RAM disks; folios of {sizes} kB, mix changes; mean of seeds {seeds}",
             leaves_out="other loads, other sizes of swap",
             kernel=True,
-            short=found["short"],
         )
-
-
-def seeds_of(part: dict[str, Any]) -> str:
-    """Return what a part's note says of its seeds."""
-    return f"seeds {', '.join(map(str, part['seeds']))}" if "seeds" in part else f"seed {part['seed']}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -203,7 +178,7 @@ def run(options: argparse.Namespace) -> int:
     if options.part != "fall-backs":
         report["calls"] = measure(options.seed, options.short)
     if options.part != "calls":
-        report["fallbacks"] = fallbacks.measure(options.short, OUTPUT)
+        report["fallbacks"] = fallbacks.measure(OUTPUT)
     save(report)
     tables: list[Table] = []
     wanted: list[Target] = []
@@ -217,19 +192,12 @@ def run(options: argparse.Namespace) -> int:
     console = Console(width=170)
     for view in tables:
         console.print(view)
-    notes = [
-        f"{name}: Linux {part['linux']}, {part['qemu']}, hwswap {part['commits']['hwswap']}, patches "
-        f"{part['commits']['patches']}, {seeds_of(part)}{', short form' if part['short'] else ''}"
-        for name, part in report.items()
-    ]
-    notes.append(
-        "the engine is software that runs outside of the calls measured; in column engine it is the Verilated one, of "
-        f"{EngineServer.clock_mhz} MHz, {EngineServer.latency} cycles away"
-    )
-    (OUTPUT / "offload.md").write_text(printed.page(tables, notes))
     missed = [target.name for target in wanted if not target.met]
     for name in missed:
         print(f"bench-offload: missed: {name}", file=sys.stderr)
-    print("\n".join([*notes, f"{len(wanted) - len(missed)} of {len(wanted)} targets met"]))
-    print(f"{time.monotonic() - started:.0f} s; {OUTPUT / 'offload.md'}")
+    print(
+        "The engine is software that runs outside of the calls measured; in column engine it is the Verilated one, of "
+        f"{CLOCK_MHZ} MHz, {EngineServer.latency} cycles away."
+    )
+    print(f"{len(wanted) - len(missed)} of {len(wanted)} targets met; {time.monotonic() - started:.0f} s")
     return 1 if missed else 0

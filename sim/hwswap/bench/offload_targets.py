@@ -13,8 +13,8 @@ FAIL = "fail"
 Figures = Mapping[tuple[str, str, int, str], Mapping[str, Any]]
 """Column, operation, order, state -> a line of the bench."""
 
-Rates = Mapping[tuple[str, int, str, int], float]
-"""Devices as fallbacks.devices_of() calls them, percent full, placement, seed -> share of large folios split."""
+Rates = Mapping[tuple[str, int], float]
+"""Placement, seed -> share of large folios split."""
 
 OFF = 5
 """Instructions that the series may cost with nothing registered."""
@@ -30,13 +30,8 @@ NEAR_FULL: tuple[tuple[int, str, float], ...] = (
 )
 """Order, figure, percent: to allocate at 90 % full, grants against unpatched."""
 
-FALLBACKS: tuple[tuple[int, str, float], ...] = (
-    (92, "indexed", 0.40),
-    (96, "indexed", 0.65),
-    (92, "open", 0.02),
-    (96, "open", 0.05),
-)
-"""Percent full, placement, share of the fall-backs of `linux` that may be left on two devices, mean of all seeds."""
+FALLBACKS = {"indexed": 0.40, "open": 0.02}
+"""Placement, share of the fall-backs of `linux` that may be left, mean of all seeds."""
 
 
 def _more(name: str, before: int, after: int, most: int) -> Target:
@@ -88,32 +83,14 @@ def calls(figures: Figures) -> list[Target]:
     return found
 
 
-def _means(rates: Rates, devices: str, percent: int, placement: str) -> tuple[float, float]:
-    """Return the mean shares of `linux` and of a placement, over the seeds that the placement was measured with."""
-    seeds = [seed for (*where, seed) in rates if where == [devices, percent, placement]]
-    before, after = (
-        sum(rates[devices, percent, name, seed] for seed in seeds) / len(seeds) for name in ("linux", placement)
-    )
-    return before, after
-
-
 def fallbacks(rates: Rates) -> list[Target]:
-    """Return the targets for fall-backs, as far as there are figures for them."""
+    """Return the targets for fall-backs."""
     found = []
-    measured = dict.fromkeys((devices, percent, placement) for devices, percent, placement, _ in rates)
-    for percent, placement, share in FALLBACKS:
-        if ("2", percent, placement) not in measured:
-            continue
-        before, after = _means(rates, "2", percent, placement)
-        name = f"fall-backs, two devices, {percent} % full, {placement}"
+    for placement, share in FALLBACKS.items():
+        seeds = [seed for name, seed in rates if name == placement]
+        before, after = (sum(rates[name, seed] for seed in seeds) / len(seeds) for name in ("linux", placement))
         said = f"{100 * before:.2f} % -> {100 * after:.2f} %"
         # Where nothing falls back without grants, nothing was shown.
-        found.append(Target(name, said, f"at most {share:.0%} of them", before > 0 and after <= before * share))
-    for devices, percent, placement in measured:
-        # Of different priority: the best one has single slots and no more, which is where large folios are split.
-        if placement == "linux" or "(" not in devices:
-            continue
-        before, after = _means(rates, devices, percent, placement)
-        name = f"fall-backs, devices {devices}, {percent} % full, {placement}"
-        found.append(Target(name, f"{100 * before:.2f} % -> {100 * after:.2f} %", "not more", after <= before))
+        met = before > 0 and after <= before * share
+        found.append(Target(f"fall-backs, {placement}", said, f"at most {share:.0%} of them", met))
     return found

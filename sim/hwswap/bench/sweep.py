@@ -10,19 +10,18 @@ import contextlib
 import hashlib
 import itertools
 import json
-import os
 import shutil
 import sys
 import tomllib
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from dask.distributed import Client, LocalCluster, as_completed
 from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 
 from hwswap.compare import fallback
 from hwswap.kernel import convert
@@ -34,22 +33,12 @@ from hwswap.traces import stream, trace
 ENGINES = {"default": "model", "wide": "model-wide"}
 """Engine of a sweep file -> folder of build/ that has its replayer."""
 
-AXES: dict[str, tuple[Any, ...]] = {
-    "engine": ("default",),
-    "policy": ("linux",),
-    "latency": (16,),
-    "stall": (0,),
-    "seed": (1,),
-}
+AXES = {"engine": ("default",), "policy": ("linux",), "latency": (16,), "stall": (0,), "seed": (1,)}
 """What a grid may have beside `load`, and what it has where a file does not say."""
 
 BOUNDS = {"latency": (1, 100_000), "stall": (0, 90), "seed": (1, 2**31 - 2)}
 PATIENCE = 1800.0
 """Seconds after which a replay is given up."""
-
-
-class SweepError(RuntimeError):
-    """The sweep cannot be done; the message is one sentence for the user."""
 
 
 @dataclass(frozen=True)
@@ -106,35 +95,29 @@ def _made_of(engine: str) -> str:
 
 
 def points(path: Path) -> list[Point]:
-    """Return all combinations of a sweep file's lists.
-
-    Raises:
-        SweepError: the file says something that cannot be measured.
-    """
+    """Return all combinations of a sweep file's lists; ValueError says what cannot be measured of it."""
     try:
         found = tomllib.loads(path.read_text())
         loads, grid = found.pop("load"), found.pop("grid", {})
     except (OSError, KeyError, ValueError) as error:
-        raise SweepError(f"{path} is no sweep, TOML with a table [load.NAME]: {error}") from error
+        raise ValueError(f"{path} is no sweep, TOML with a table [load.NAME]: {error}") from error
     known = {"engine": set(ENGINES), "policy": set(fallback.POLICIES), "load": set(loads)}
     if odd := (found.keys() | (grid.keys() - AXES.keys() - {"load"})):
-        raise SweepError(f"{path}: nobody knows '{min(odd)}': a grid has load, {', '.join(AXES)}")
+        raise ValueError(f"{path}: nobody knows '{min(odd)}': a grid has load, {', '.join(AXES)}")
     axes = {"load": tuple(loads), **AXES, **grid}
     for axis, values in axes.items():
         low, high = BOUNDS.get(axis, (0, 0))
         for value in values:
             if not (value in known[axis] if axis in known else isinstance(value, int) and low <= value <= high):
-                raise SweepError(f"{path}: {axis} cannot be {value!r}: choose {known.get(axis) or f'{low} to {high}'}")
+                raise ValueError(f"{path}: {axis} cannot be {value!r}: choose {known.get(axis) or f'{low} to {high}'}")
     made = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     found_points = [Point(**one, table=json.dumps(loads[one["load"]], sort_keys=True)) for one in made]
-    for point in found_points:
-        if not _program(point.engine).is_file():
-            raise SweepError(f"{_program(point.engine)} is missing: run `make {ENGINES[point.engine]}`")
-    for point in {point.load: point for point in found_points}.values():
+    for point in {(point.engine, point.load): point for point in found_points}.values():
+        replay.program(_program(point.engine))
         try:
             point.records()
         except (OSError, TypeError, ValueError) as error:
-            raise SweepError(f"{path}: load {point.load} cannot be made: {error}") from error
+            raise ValueError(f"{path}: load {point.load} cannot be made: {error}") from error
     return found_points
 
 
@@ -146,39 +129,27 @@ def measure(point: Point) -> dict[str, Any]:
     words = [f"--latency={point.latency}", f"--stall={point.stall}", f"--seed={point.seed}"]
     outcome = replay.replay(trace.Trace(loaded.header, records), words, PATIENCE, _program(point.engine))
     if not outcome.equal:
-        raise SweepError(f"{point.what}: the engine does not decide as the golden model")
-    tried, failed = sum(rates.tried.values()), sum(rates.failed.values())
-    cycles = outcome.report["cycles_per_op"]
-    return {"key": point.key(), "point": asdict(point), "cycles": cycles, "tried": tried, "failed": failed}
+        raise RuntimeError(f"{point.what}: the engine does not decide as the golden model")
+    counts = {"tried": rates.tried.total(), "failed": rates.failed.total()}
+    return {"key": point.key(), "point": point.what, "cycles": outcome.report["cycles_per_op"], **counts}
 
 
 @contextlib.contextmanager
 def workers(options: argparse.Namespace) -> Iterator[Client]:
     """Yield the client of workers at a scheduler that runs, of Slurm's, or of this machine's."""
     if options.scheduler:
-        with Client(options.scheduler, timeout=15) as client:
-            yield client
-        return
-    if options.slurm:
+        cluster = contextlib.nullcontext(options.scheduler)
+    elif options.slurm:
         from dask_jobqueue import SLURMCluster  # needed for this alone
 
         if shutil.which("sbatch") is None:
-            raise SweepError("sbatch is not there: --slurm is for a machine that submits jobs to Slurm")
+            raise RuntimeError("sbatch is not there: --slurm is for a machine that submits jobs to Slurm")
         cluster = SLURMCluster(cores=1, memory="2GB", python=sys.executable)
         cluster.scale(jobs=options.slurm)
     else:
         cluster = LocalCluster(n_workers=options.jobs, threads_per_worker=1, dashboard_address=None)
-    with cluster, Client(cluster) as client:
+    with cluster as address, Client(address, timeout=15) as client:
         yield client
-
-
-def kept(journal: Path) -> dict[str, dict[str, Any]]:
-    """Return the points that earlier runs have measured, by key; a last line that a crash cut off is taken away."""
-    text = journal.read_text() if journal.exists() else ""
-    whole = text[: text.rfind("\n") + 1]
-    if whole != text:
-        os.truncate(journal, len(whole.encode()))
-    return {row["key"]: row for row in map(json.loads, whole.splitlines())}
 
 
 def figures(point: Point, row: dict[str, Any]) -> list[schema.Figure]:
@@ -196,23 +167,25 @@ def run(options: argparse.Namespace) -> int:
     folder = paths.BUILD / "sweep" / options.file.stem
     folder.mkdir(parents=True, exist_ok=True)
     journal = folder / "points.jsonl"
-    rows = kept(journal)
+    text = journal.read_text() if journal.exists() else ""
+    # A crash may have cut the last line off.
+    whole = text[: text.rfind("\n") + 1]
+    journal.write_text(whole)
+    rows = {row["key"]: row for row in map(json.loads, whole.splitlines())}
     left = [point for key, point in wanted.items() if key not in rows]
-    failed = 0
-    columns = (TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    with Progress(console=Console(stderr=True)) as progress:
         task = progress.add_task("points", total=len(wanted), completed=len(wanted) - len(left))
         with workers(options) if left else contextlib.nullcontext() as client, journal.open("a") as file:
             for future in as_completed(client.map(measure, left, pure=False)) if client else ():
                 progress.advance(task)
-                if future.status != "finished":
-                    failed += 1
+                if future.status == "finished":
+                    row = future.result()
+                    rows[row["key"]] = row
+                    file.write(json.dumps(row) + "\n")
+                    file.flush()
+                else:
                     progress.console.print(f"hwswap: {future.exception()}", markup=False)
-                    continue
-                row = future.result()
-                rows[row["key"]] = row
-                file.write(json.dumps(row) + "\n")
-                file.flush()
+    failed = len(wanted.keys() - rows.keys())
     schema.save(
         f"sweep-{options.file.stem}",
         [figure for key, point in wanted.items() if key in rows for figure in figures(point, rows[key])],

@@ -4,14 +4,14 @@
 import argparse
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from hwswap.cli import bench, report, soc, traces, verify
-from hwswap.cli.parser import Parser
+from hwswap.cli.parser import Commands, Parser
 from hwswap.model.follower import Mismatch
 from hwswap.project import retries
 
@@ -34,12 +34,13 @@ class Completion(argparse.Action):
         parser.exit()
 
 
-def parser() -> Parser:
-    """Return the command line's parser."""
-    top = Parser(
-        prog="hwswap",
-        description="A hardware engine for the Linux swap allocator: traces, a model, measurements, checks, and a SoC.",
-    )
+ABOUT = "A hardware engine for the Linux swap allocator: traces, a model, measurements, checks, and a SoC."
+PARTS = tuple(part.add_commands for part in (traces, bench, verify, report, soc))
+
+
+def parser(prog: str = "hwswap", about: str = ABOUT, parts: Sequence[Callable[[Commands], None]] = PARTS) -> Parser:
+    """Return a command line's parser; `parts` add its commands."""
+    top = Parser(prog=prog, description=about)
     top.add_argument(
         "--print-completion",
         action=Completion,
@@ -47,32 +48,31 @@ def parser() -> Parser:
         help="print what that shell completes this command line by, and end",
     )
     commands = top.add_subparsers(required=True, metavar="COMMAND")
-    for part in (traces, bench, verify, report, soc):
-        part.add_commands(commands)
+    for add_commands in parts:
+        add_commands(commands)
     return top
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit status. What the user can mend is one sentence on the error output.
+def main(arguments: Sequence[str] | None = None, top: Parser | None = None) -> int:
+    """Run a command of `hwswap`, or of `top`; return its exit status. What the user can mend is one sentence.
 
-    A command that may try something again, such as one that starts a guest, says there how often it did. SIGTERM is as
-    Ctrl-C: guests, engines and builds under way end with the command.
+    So is what was tried again. SIGTERM is as Ctrl-C: guests, engines and builds under way end with the command.
     """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with retries.Collection() as tried:
-            status = _run(arguments)
-            if tried.could:
+            status = _run(arguments, top or parser())
+            if tried.counts:
                 ERR.print(retries.sentence(tried.counts), soft_wrap=True, markup=False)
     finally:
         signal.signal(signal.SIGTERM, before)
     return status
 
 
-def _run(arguments: Sequence[str] | None) -> int:
+def _run(arguments: Sequence[str] | None, top: Parser) -> int:
     """Run the command; return its exit status."""
     try:
-        options = parser().parse_args(arguments)
+        options = top.parse_args(arguments)
         return options.run(options)
     except (RuntimeError, ValueError, OSError) as error:
         ERR.print(f"hwswap: {error}", soft_wrap=True, markup=False)

@@ -2,35 +2,23 @@
 """Options that mean the same in every command that has them."""
 
 import argparse
+import secrets
 from pathlib import Path
 
 from hwswap.project import paths
+from hwswap.project.arguments import count, number
 
 
-def number(text: str) -> int:
-    """Read a number, decimal or with 0x."""
-    return int(text, 0)
-
-
-def count(text: str) -> int:
-    """Read how many there are to be: at least one."""
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{value} is too few: choose 1 or more")
-    return value
-
-
-def seed(parser: argparse.ArgumentParser, _: object = None, default: int | None = 1) -> None:
-    """Add --seed; without a default, the command draws one and prints it."""
-    said = default or "a new one, which is printed"
-    parser.add_argument(
-        "--seed", type=number, default=default, metavar="N", help=f"seed of everything random (default: {said})"
-    )
+def seed(parser: argparse.ArgumentParser, _: object = None) -> None:
+    """Add --seed."""
+    said = "seed of everything random (default: 1)"
+    parser.add_argument("--seed", type=number, default=1, metavar="N", help=said)
 
 
 def drawn_seed(parser: argparse.ArgumentParser, _: object = None) -> None:
-    """Add --seed; the command draws one where none is given."""
-    seed(parser, default=None)
+    """Add --seed; where none is given, one is drawn, which the command prints."""
+    said = "seed of everything random (default: a new one, which is printed)"
+    parser.add_argument("--seed", type=number, default=secrets.randbits(32), metavar="N", help=said)
 
 
 def short(parser: argparse.ArgumentParser, _: object = None) -> None:
@@ -46,20 +34,17 @@ def jobs(parser: argparse.ArgumentParser, made: object = None) -> None:
     )
 
 
-def _output(parser: argparse.ArgumentParser, made: object, metavar: str, text: str) -> None:
+def output_folder(parser: argparse.ArgumentParser, made: object = None) -> None:
     """Add --output; the default is OUTPUT of the command's module `made`, without which it has to be given."""
     default: Path | None = getattr(made, "OUTPUT", None)
-    said = "" if default is None else f" (default: {default.relative_to(paths.ROOT)})"
+    said = (
+        "folder to write to" if default is None else f"folder to write to (default: {default.relative_to(paths.ROOT)})"
+    )
     parser.add_argument(
-        "-o", "--output", type=Path, default=default, required=default is None, metavar=metavar, help=f"{text}{said}"
+        "-o", "--output", type=Path, default=default, required=default is None, metavar="DIR", help=said
     )
 
 
-def output_file(parser: argparse.ArgumentParser, made: object = None) -> None:
-    """Add --output: a file."""
-    _output(parser, made, "FILE", "file to write")
-
-
-def output_folder(parser: argparse.ArgumentParser, made: object = None) -> None:
-    """Add --output: a folder."""
-    _output(parser, made, "DIR", "folder to write to")
+def output_file(parser: argparse.ArgumentParser, _: object = None) -> None:
+    """Add --output, which has to be given."""
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="file to write")

@@ -15,6 +15,10 @@ Commands = argparse._SubParsersAction
 """What takes further commands."""
 
 
+Adder = Callable[["Parser", object], None]
+"""What adds an argument to a command that is this function or module."""
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that imports its command, and has its arguments, from when it is used."""
 
@@ -55,8 +59,8 @@ class Parser(argparse.ArgumentParser):
         """End with one sentence: the usage of a command with many options would hide it."""
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
-    def describe(self, what: ModuleType | str) -> None:
-        """Say in the help what the command is: the text, or the docstring of its module."""
+    def describe(self, what: ModuleType | Run | str) -> None:
+        """Say in the help what the command is: the text, or the docstring of its module or function."""
         text = what if isinstance(what, str) else what.__doc__ or ""
         # In a format string % has a meaning.
         self.description = inspect.cleandoc(text).replace("%", "%%")
@@ -77,9 +81,30 @@ def command(commands: Commands, name: str, text: str, fill: Callable[[Parser], R
     commands.add_parser(name, help=text, fill=fill)
 
 
+def argument(*names: str, **options: Any) -> Adder:
+    """Return what adds an argument."""
+
+    def add(parser: Parser, _: object = None) -> None:
+        parser.add_argument(*names, **options)
+
+    return add
+
+
+def of_function(run: Run, *adders: Adder) -> Callable[[Parser], Run]:
+    """Return what fills in a command that is a function; its docstring is the command's description."""
+
+    def fill(parser: Parser) -> Run:
+        parser.describe(run)
+        for add in adders:
+            add(parser, run)
+        return run
+
+    return fill
+
+
 def of_module(
     name: str,
-    *shared: Callable[[Parser, ModuleType], None],
+    *shared: Adder,
     about: str = "",
     run: str = "run",
     arguments: str | None = "add_arguments",

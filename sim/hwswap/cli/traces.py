@@ -10,7 +10,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from hwswap.cli import options as shared
-from hwswap.cli.parser import Commands, Parser, Run, command, group
+from hwswap.cli.parser import Commands, Parser, argument, command, group, of_function
 from hwswap.compare import check
 from hwswap.kernel import convert
 from hwswap.rtl import replay
@@ -18,8 +18,6 @@ from hwswap.traces import stream, trace
 
 OUT = Console()
 ERR = Console(stderr=True, highlight=False)
-
-TRACE = "a trace, .hwst or .hwst.gz"
 
 
 def info(options: argparse.Namespace) -> int:
@@ -53,7 +51,10 @@ def info(options: argparse.Namespace) -> int:
 
 
 def check_command(options: argparse.Namespace) -> int:
-    """Run the golden model over a trace and compare every decision."""
+    """Have the golden model decide what a trace's kernel decided, and compare every decision.
+
+    Freely, or, if the trace has details of each operation, step by step. The exit status is 1 at a difference.
+    """
     loaded = trace.read(options.file)
     with Progress(console=ERR, transient=True) as progress:
         task = progress.add_task("checking", total=len(loaded.records))
@@ -71,7 +72,7 @@ def check_command(options: argparse.Namespace) -> int:
 
 
 def record_command(options: argparse.Namespace) -> int:
-    """Record a trace from a kernel in the virtual machine."""
+    """Boot the patched kernel, run a workload, and write what its swap allocator did."""
     from hwswap.kernel.record import record  # needs the built kernel and guest, which the other commands do not
 
     record(options.workload, options.output, options.seed, options.cpus)
@@ -79,7 +80,7 @@ def record_command(options: argparse.Namespace) -> int:
 
 
 def convert_command(options: argparse.Namespace) -> int:
-    """Make one trace of another, or of tracepoint text."""
+    """Write a trace in the lowest format version that holds it, whole or in part."""
     loaded = convert.load(options.file, options.kernel)
     if options.end is not None:
         with ERR.status("replaying what is kept"):
@@ -98,7 +99,10 @@ def convert_command(options: argparse.Namespace) -> int:
 
 
 def replay_command(options: argparse.Namespace) -> int:
-    """Replay a trace on the Verilated RTL."""
+    """Feed the operations of a trace to the RTL, one after the other, and compare every decision.
+
+    The exit status is 1 at a difference.
+    """
     try:
         operations = convert.for_engine(trace.read(options.file))
     except trace.TraceError as error:
@@ -116,7 +120,10 @@ def replay_command(options: argparse.Namespace) -> int:
 
 
 def stream_command(options: argparse.Namespace) -> int:
-    """Write a random stream with the golden model's decisions."""
+    """Write random operations on random devices with the golden model's decisions.
+
+    The same arguments give the same file.
+    """
     features = frozenset(stream.FEATURES if options.features == "all" else filter(None, options.features.split(",")))
     shape = stream.Shape(
         options.seed, options.ops, options.devices, options.cpus, options.clusters, options.span, features
@@ -134,74 +141,8 @@ def stream_command(options: argparse.Namespace) -> int:
     return 0
 
 
-def fill_info(parser: Parser) -> Run:
-    """Add the arguments of `trace info`."""
-    parser.describe(info.__doc__)
-    parser.add_argument("file", type=Path, help=TRACE)
-    return info
-
-
-def fill_check(parser: Parser) -> Run:
-    """Add the arguments of `trace check`."""
-    parser.describe(
-        "Have the golden model decide what a trace's kernel decided, and compare every decision: freely,\n"
-        "or, if the trace has details of each operation, step by step. The exit status is 1 at a difference."
-    )
-    parser.add_argument("file", type=Path, help=TRACE)
-    return check_command
-
-
-def fill_record(parser: Parser) -> Run:
-    """Add the arguments of `trace record`."""
-    parser.describe("Boot the patched kernel, run a workload, and write what its swap allocator did.")
-    parser.add_argument("workload", help="name of the workload")
-    shared.output_file(parser)
-    shared.seed(parser)
-    parser.add_argument("--cpus", type=int, help="CPUs of the guest (default: what the workload says)")
-    return record_command
-
-
-def fill_convert(parser: Parser) -> Run:
-    """Add the arguments of `trace convert`."""
-    parser.describe("Write a trace in the lowest format version that holds it, whole or in part.")
-    parser.add_argument("file", type=Path, help="a trace, or text from /sys/kernel/tracing/trace")
-    shared.output_file(parser)
-    parser.add_argument("--plain", action="store_true", help="leave out how the decisions came about")
-    parser.add_argument(
-        "--from",
-        dest="start",
-        type=int,
-        default=0,
-        metavar="N",
-        help="begin at record N; what was before becomes state",
-    )
-    parser.add_argument("--until", dest="end", type=int, metavar="N", help="end at record N; devices stay as they are")
-    parser.add_argument("--kernel", help="the kernel's release, which tracepoint text does not tell")
-    return convert_command
-
-
-def fill_replay(parser: Parser) -> Run:
-    """Add the arguments of `trace replay`."""
-    parser.describe(
-        "Feed the operations of a trace to the RTL, one after the other, and compare every decision.\n"
-        "Exit status 1 at a difference."
-    )
-    parser.add_argument("file", type=Path, help=TRACE)
-    parser.add_argument("--latency", type=int, metavar="CYCLES", help="latency of the modelled memory, engine cycles")
-    parser.add_argument("--registers", action="store_true", help="allocate and free by the CPU pages, not the ring")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write what is reported there as JSON, too")
-    return replay_command
-
-
-def fill_stream(parser: Parser) -> Run:
-    """Add the arguments of `stream`."""
-    parser.describe(
-        "Write random operations on random devices with the golden model's decisions.\n"
-        "The same arguments give the same file."
-    )
-    parser.add_argument("--seed", type=shared.number, required=True, metavar="N", help="seed of everything random")
-    parser.add_argument("--ops", type=int, required=True, metavar="N", help="number of records")
-    shared.output_file(parser)
+def add_shape(parser: Parser, _: object = None) -> None:
+    """Add the sizes of a stream."""
     defaults = {name: spec.default for name, spec in stream.Shape.__dataclass_fields__.items()}
     for name, text in (
         ("devices", "swap devices at most"),
@@ -211,22 +152,53 @@ def fill_stream(parser: Parser) -> Run:
     ):
         what = f"{text} (default: {defaults[name]})"
         parser.add_argument(f"--{name}", type=int, default=defaults[name], metavar="N", help=what)
-    parser.add_argument(
-        "--with",
-        dest="features",
-        default="",
-        metavar="LIST",
-        help=f"what engines of version 1.0 cannot do: all, or of {', '.join(stream.FEATURES)} (default: none)",
-    )
-    return stream_command
+
+
+TRACE = argument("file", type=Path, help="a trace, .hwst or .hwst.gz")
+INFO = of_function(info, TRACE)
+CHECK = of_function(check_command, TRACE)
+RECORD = of_function(
+    record_command,
+    argument("workload", help="name of the workload"),
+    shared.output_file,
+    shared.seed,
+    argument("--cpus", type=int, help="CPUs of the guest (default: what the workload says)"),
+)
+CONVERT = of_function(
+    convert_command,
+    argument("file", type=Path, help="a trace, or text from /sys/kernel/tracing/trace"),
+    shared.output_file,
+    argument("--plain", action="store_true", help="leave out how the decisions came about"),
+    argument(
+        "--from", dest="start", type=int, default=0, metavar="N", help="begin at record N; what was before is state"
+    ),
+    argument("--until", dest="end", type=int, metavar="N", help="end at record N; devices stay as they are"),
+    argument("--kernel", help="the kernel's release, which tracepoint text does not tell"),
+)
+REPLAY = of_function(
+    replay_command,
+    TRACE,
+    argument("--latency", type=int, metavar="CYCLES", help="latency of the modelled memory, engine cycles"),
+    argument("--registers", action="store_true", help="allocate and free by the CPU pages, not the ring"),
+    argument("--json", type=Path, metavar="FILE", help="write what is reported there as JSON, too"),
+)
+FEATURES = f"what engines of version 1.0 cannot do: all, or of {', '.join(stream.FEATURES)} (default: none)"
+STREAM = of_function(
+    stream_command,
+    argument("--seed", type=shared.number, required=True, metavar="N", help="seed of everything random"),
+    argument("--ops", type=int, required=True, metavar="N", help="number of records"),
+    shared.output_file,
+    add_shape,
+    argument("--with", dest="features", default="", metavar="LIST", help=FEATURES),
+)
 
 
 def add_commands(commands: Commands) -> None:
     """Add the commands of this group."""
     actions = group(commands, "trace", "show, check, record and replay traces")
-    command(actions, "info", "show what a trace holds", fill_info)
-    command(actions, "check", "compare a trace with the golden model", fill_check)
-    command(actions, "record", "record a trace from Linux in the virtual machine", fill_record)
-    command(actions, "convert", "make one trace of another, or of tracepoint text", fill_convert)
-    command(actions, "replay", "replay a trace on the Verilated RTL", fill_replay)
-    command(commands, "stream", "write a random stream as a trace", fill_stream)
+    command(actions, "info", "show what a trace holds", INFO)
+    command(actions, "check", "compare a trace with the golden model", CHECK)
+    command(actions, "record", "record a trace from Linux in the virtual machine", RECORD)
+    command(actions, "convert", "make one trace of another, or of tracepoint text", CONVERT)
+    command(actions, "replay", "replay a trace on the Verilated RTL", REPLAY)
+    command(commands, "stream", "write a random stream as a trace", STREAM)

@@ -12,8 +12,6 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rich.table import Table
-
 from hwswap.experiments import kernels, published
 from hwswap.experiments.comparison import Result, Row
 from hwswap.experiments.kernels import LINUX_6_12, LINUX_7_3, Kernel
@@ -21,7 +19,6 @@ from hwswap.guest.qemu import GuestError, Machine
 from hwswap.model.golden import Allocator
 from hwswap.model.policy import DeviceOrder, Policy
 from hwswap.model.rows import SLOTS
-from hwswap.project import printed
 
 DEVICES = 4
 NODES = 8
@@ -65,26 +62,16 @@ ENGINE = {SEQUENTIAL: DeviceOrder.SEQUENTIAL, NODE_FIRST: DeviceOrder.NODE_FIRST
 
 
 @dataclass(frozen=True)
-class Area:
-    """A line of swapon's table."""
-
-    name: str
-    size_kb: int
-    used_kb: int
-    priority: int
-
-
-@dataclass(frozen=True)
 class Usage:
-    """Swapon's table under one way to choose a device."""
+    """How much of each device is in use, kB, under one way to choose a device."""
 
     system: str
     policy: str
-    areas: Sequence[Area]
+    used: Sequence[int]
 
     def share(self, at: int) -> float:
         """Return which part of what is in use is on a device."""
-        return self.areas[at].used_kb / sum(area.used_kb for area in self.areas)
+        return self.used[at] / sum(self.used)
 
 
 def published_share(policy: str, at: int) -> float:
@@ -118,14 +105,14 @@ def usage(case: Case, said: Sequence[Sequence[str]], disk_mb: int) -> Usage:
     nodes = next((int(words[1]) for words in said if words[0] == "nodes"), 0)
     if case.kind == "node" and nodes != NODES:
         raise GuestError(f"{case.system}: the guest has {nodes} nodes, not {NODES}")
-    areas = [Area(words[1], int(words[3]), int(words[4]), int(words[5])) for words in said if words[0] == "swaps"]
+    used = [int(words[4]) for words in said if words[0] == "swaps"]
     held = [words for words in said if words[0] == "held"]
-    if len(areas) != DEVICES or len(held) != NODES or not all('"mismatches":0' in words[1] for words in held):
-        raise GuestError(f"{case.system}: {len(areas)} devices, and of the {NODES} loads {held}")
+    if len(used) != DEVICES or len(held) != NODES or not all('"mismatches":0' in words[1] for words in held):
+        raise GuestError(f"{case.system}: {len(used)} devices, and of the {NODES} loads {held}")
     pages = share_mb(case.policy, disk_mb) * MB * NODES
-    if sum(area.used_kb for area in areas) < 4 * pages:
-        raise GuestError(f"{case.system}: less is in use than the {pages} pages that were paged out: {areas}")
-    return Usage(case.system, case.policy, areas)
+    if sum(used) < 4 * pages:
+        raise GuestError(f"{case.system}: less is in use than the {pages} pages that were paged out: {used} kB")
+    return Usage(case.system, case.policy, used)
 
 
 def measured(case: Case, disk_mb: int, seed: int) -> Usage:
@@ -160,11 +147,8 @@ def modelled(policy: str, disk_mb: int, seed: int) -> Usage:
         for _ in range(BATCH):
             found = allocator.alloc(cpu, 0)
             assert found is not None, "there is room for all"
-    areas = [
-        Area(f"device {device.type}", 4 * (device.pages - 1), 4 * (device.used - device.bad), device.priority)
-        for device in allocator.devices.values()
-    ]
-    return Usage(f"engine, {ENGINE[policy].name.lower().replace('_', '-')}", policy, areas)
+    used = [4 * (device.used - device.bad) for device in allocator.devices.values()]
+    return Usage(f"engine, {ENGINE[policy].name.lower().replace('_', '-')}", policy, used)
 
 
 # What is said of it
@@ -187,27 +171,15 @@ def rows(found: Sequence[Usage]) -> list[Row]:
     ]
 
 
-def size(kb: int) -> str:
-    """Return a size as swapon writes it."""
-    return f"{kb / 1024:.1f}M" if kb else "0B"
-
-
-def grid(of: Usage) -> Table:
-    """Return swapon's table."""
-    lines = [[area.name, "partition", size(area.size_kb), size(area.used_kb), str(area.priority)] for area in of.areas]
-    return printed.table(f"{of.system}: {of.policy}", ("NAME", "TYPE", "SIZE", "USED", "PRIO"), lines)
-
-
 def run(seed: int, short: bool) -> Result:
     """Do the experiment."""
     disk_mb = SHORT_DISK_MB if short else DISK_MB
     found = [measured(case, disk_mb, seed) for case in CASES]
     found += [modelled(policy, disk_mb, seed) for policy in published.DEVICES_USED]
-    found.sort(key=lambda one: list(published.DEVICES_USED).index(one.policy))
     return Result(
         f"Four equal swap devices of {disk_mb} MB: which part of what is in use is on each",
         rows(found),
-        [grid(one) for one in found],
+        [],
         (
             "Throughput (18 % more by round robin than node first): nothing is timed.",
             "Sizes: theirs are zram devices of 16 GB, ours RAM disks, filled to the same part of all four together.",

@@ -16,9 +16,9 @@ from hwswap.experiments import kernels, published
 from hwswap.experiments.comparison import Result, Row
 from hwswap.experiments.folio_mix import Folios, Mix, swap_out
 from hwswap.experiments.kernels import LINUX_6_12, LINUX_7_3, Kernel
+from hwswap.experiments.offsets import device
 from hwswap.guest.qemu import GuestError, Machine
 from hwswap.model import grant_entries
-from hwswap.model.golden import Allocator
 from hwswap.model.granted import GrantedAllocator
 from hwswap.model.grants import Grants
 from hwswap.model.policy import Placement, Policy, Scan
@@ -138,15 +138,6 @@ def measured(kernel: Kernel, swap_mb: int, seed: int) -> Iterator[Run]:
 # The golden model
 
 
-def allocator(swap_mb: int, policy: Policy) -> Allocator:
-    """Return the golden model with one device."""
-    made = Allocator(devices=1, cpus=1, clusters=swap_mb * PAGES_A_MB // SLOTS)
-    made.prepare(0, swap_mb * PAGES_A_MB, 0)
-    made.swapon(0)
-    made.set_policy(policy)
-    return made
-
-
 PLACEMENTS = {
     "engine, free-first": (BEFORE, Policy(scan=Scan.FREE_FIRST)),
     "engine, linux": (AFTER, Policy()),
@@ -159,14 +150,10 @@ OPEN = "engine, open"
 
 def modelled(load: Load, swap_mb: int, seed: int) -> Iterator[Run]:
     """Run a load on the golden model, by each placement."""
-    mix = load.mix(swap_mb, seed)
+    mix, clusters = load.mix(swap_mb, seed), swap_mb * PAGES_A_MB // SLOTS
     for system, (era, policy) in PLACEMENTS.items():
-        yield Run(system, era, load, swap_out(allocator(swap_mb, policy), mix))
-    granted = GrantedAllocator(
-        1,
-        swap_mb * PAGES_A_MB // SLOTS,
-        lambda arrays, lines: Grants(arrays, lines, grant_entries.Placement.OPEN),
-    )
+        yield Run(system, era, load, swap_out(device(clusters, 1, policy), mix))
+    granted = GrantedAllocator(1, clusters, lambda arrays, lines: Grants(arrays, lines, grant_entries.Placement.OPEN))
 
     def engine(number: int) -> None:
         if number % ENGINE_EVERY == 0:

@@ -37,6 +37,7 @@ ALLOCATIONS = 4_096
 """That are counted, at least, of few CPUs; not in the short form."""
 
 POLICIES = {"shared": Hint.SHARED, "per-CPU": Hint.PER_CPU, "random trunk": Hint.RANDOM_TRUNK}
+LINUX = Policy()
 EMPTY, FRAGMENTED = "empty", "fragmented"
 STATES = (EMPTY, FRAGMENTED)
 
@@ -106,7 +107,7 @@ class Watch:
             self.last[cpu] = self.last_of_all = offset
 
 
-def device(clusters: int, cpus: int, policy: Policy) -> Allocator:
+def device(clusters: int, cpus: int = 1, policy: Policy = LINUX) -> Allocator:
     """Return an allocator with one empty device."""
     allocator = Allocator(devices=1, cpus=cpus, clusters=clusters)
     allocator.prepare(0, clusters * SLOTS, 0)

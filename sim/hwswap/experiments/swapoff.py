@@ -18,7 +18,7 @@ from rich.table import Table
 
 from hwswap.experiments import published
 from hwswap.experiments.comparison import Result, Row
-from hwswap.model.golden import Allocator
+from hwswap.experiments.offsets import device
 from hwswap.model.readahead import Policy, Readahead
 from hwswap.model.rows import SLOTS
 from hwswap.project import printed
@@ -90,9 +90,7 @@ class Walk:
 def swapped_out(load: Load, clusters: int, seed: int) -> list[int]:
     """Return the slots of a process's pages in the order of their addresses, as the golden model gives them."""
     rng = random.Random(seed)
-    allocator = Allocator(devices=1, cpus=1, clusters=clusters)
-    allocator.prepare(0, clusters * SLOTS, 0)
-    allocator.swapon(0)
+    allocator = device(clusters)
     pages = clusters * SLOTS - LEFT_OUT
     firsts = list(range(0, pages, BATCH))
     if load.shuffled:

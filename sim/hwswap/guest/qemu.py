@@ -36,10 +36,6 @@ class GuestError(RuntimeError):
     """The guest did not boot, died, or its kernel complained."""
 
 
-class GuestTimeoutError(GuestError):
-    """A command took longer than it was given."""
-
-
 @dataclass(frozen=True)
 class CompletedCommand:
     """A command that ran in the guest: its output (both streams) and its exit code."""
@@ -97,7 +93,6 @@ class Guest:
 
     def __enter__(self) -> Self:
         """Boots."""
-        retries.may_come()
         self.folder = Path(tempfile.mkdtemp(prefix="hwswap-"))
         self.log = self.log or self.folder / "kernel.log"
         self.log.parent.mkdir(parents=True, exist_ok=True)
@@ -132,7 +127,8 @@ class Guest:
         if self._qemu:
             processes.stop(self._qemu, 5)
             self._qemu = None
-            (self.folder / "qemu.log").replace(self._beside("qemu"))
+            assert self.log
+            (self.folder / "qemu.log").replace(self.log.with_name(f"{self.log.stem}.qemu.log"))
         if self.engine and self._owns_engine:
             self.engine.stop()
             self._owns_engine = False
@@ -286,7 +282,7 @@ class Guest:
                 if self.engine and self.engine.process:
                     self.engine.check()
             if time.monotonic() > deadline:
-                raise GuestTimeoutError(
+                raise GuestError(
                     f"{what} took longer than {timeout:.0f} s; output so far:\n"
                     f"{self._buffer.decode(errors='replace')[-2000:]}\nkernel log:\n{self._log_tail()}"
                 )
@@ -312,11 +308,6 @@ class Guest:
             time.sleep(1)  # the lines that explain it follow
             text = self.kernel_log()
             raise GuestError(f"the guest's kernel complained:\n{text[max(0, text.find(line.strip()) - 500) :][:6000]}")
-
-    def _beside(self, name: str) -> Path:
-        """A log beside the kernel log."""
-        assert self.log
-        return self.log.with_name(f"{self.log.stem}.{name}.log")
 
     def _log_tail(self) -> str:
         assert self.log

@@ -6,10 +6,6 @@ import socket
 from typing import Any
 
 
-class QmpError(RuntimeError):
-    """QEMU refused a command, or did not answer in time."""
-
-
 class Qmp:
     """A connection to QEMU's control socket."""
 
@@ -25,9 +21,9 @@ class Qmp:
         try:
             line = self._lines.readline()
         except TimeoutError as error:
-            raise QmpError("QEMU does not answer") from error
+            raise RuntimeError("QEMU does not answer") from error
         if not line:
-            raise QmpError("QEMU closed its control socket")
+            raise RuntimeError("QEMU closed its control socket")
         message: dict[str, Any] = json.loads(line)
         return message
 
@@ -37,7 +33,7 @@ class Qmp:
         while True:
             message = self._read()
             if "error" in message:
-                raise QmpError(f"{command}: {message['error']['desc']}")
+                raise RuntimeError(f"{command}: {message['error']['desc']}")
             if "return" in message:  # anything else is an event
                 return message["return"]
 

@@ -3,23 +3,20 @@
 
 One source tree, to which the patches are added one by one. Each prefix of the series is built in two configurations,
 the whole series in all: the objects of mm/ alone, at warning level 1. A warning in a file that the series touches fails
-the cell; those of other files are counted. A configuration asks for every option of the series but those that it says
-otherwise of, and what it refuses must not be in the result.
+the cell. A configuration asks for every option of the series but those that it says otherwise of, and what it refuses
+must not be in the result.
 
 Folders to build in are shared and begin empty, so what cells have in common is compiled, and warned of, in the first.
-Results: build/test-patches/matrix.json, logs in build/test-patches/matrix. The exit status is 1 if a cell failed, 2 if
-something to build with is missing.
+Logs: build/test-patches/matrix. The exit status is 1 if a cell failed, 2 if something to build with is missing.
 """
 
 import argparse
 import itertools
-import json
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
@@ -34,10 +31,9 @@ from hwswap.kernel.patch_steps import (
     kernel_source,
     not_taken,
     progress_bar,
-    warnings,
     work_folder,
 )
-from hwswap.project import printed, provenance
+from hwswap.project import printed
 
 LOGS = OUTPUT / "matrix"
 COMMON = "CONFIG_DEBUG_FS=y\nCONFIG_TRANSPARENT_HUGEPAGE=y\n"
@@ -45,6 +41,9 @@ COMMON = "CONFIG_DEBUG_FS=y\nCONFIG_TRANSPARENT_HUGEPAGE=y\n"
 
 BACKEND = ("SWAP_OFFLOAD", "SWAP_GRANTS")
 """Options that need tables of 512 little-endian entries of 64 bits, each in a page."""
+
+_WARNING = re.compile(r"\bwarning:", re.IGNORECASE)
+_PLACE = re.compile(r":\d+(?::\d+)?(?=[: ])")
 
 COMPILERS = {"x86_64": "", "i386": "", "arm64": "aarch64-linux-gnu-", "riscv": "riscv64-linux-gnu-"}
 """The prefix of each architecture's compiler."""
@@ -123,11 +122,8 @@ class Outcome:
 
     patch: str
     cell: Cell
-    compiled: int = 0
-    seconds: float = 0.0
     warnings: list[str] = field(default_factory=list)
     """Those in files that the series touches."""
-    elsewhere: int = 0
     fault: str = ""
 
     def passed(self) -> bool:
@@ -149,6 +145,11 @@ def log_of(outcome: Outcome) -> Path:
 def touched(patches: Sequence[Path]) -> set[str]:
     """Return the files that patches change or add."""
     return {name for patch in patches for name in re.findall(r"^\+\+\+ b/(\S+)", patch.read_text(), re.MULTILINE)}
+
+
+def warnings(log: str) -> set[str]:
+    """Return what a build warned of, without line numbers, which patches move."""
+    return {_PLACE.sub("", line).strip() for line in log.splitlines() if _WARNING.search(line)}
 
 
 def is_in(warning: str, files: set[str]) -> bool:
@@ -191,41 +192,35 @@ class Builds(Tree):
 
     def fill(self, outcome: Outcome, bases: Path, files: set[str], what: str) -> None:
         """Configure and build a cell, and fill in what came of it."""
-        cell, log, began = outcome.cell, log_of(outcome), time.monotonic()
+        cell, log = outcome.cell, log_of(outcome)
         try:
             outcome.fault = self.configure(cell, bases, log, what)
             if not outcome.fault and cell.builds:
                 self.call(cell, ["W=1", "mm/"], log, what)
         except StepError:
             outcome.fault = first_error(log.read_text(errors="replace"))
-        text = log.read_text(errors="replace")
-        found = warnings(text)
+        found = warnings(log.read_text(errors="replace"))
         outcome.warnings = sorted(line for line in found if is_in(line, files))
-        outcome.elsewhere = len(found) - len(outcome.warnings)
-        outcome.compiled = len(re.findall(r"^ +CC ", text, re.MULTILINE))
-        outcome.seconds = round(time.monotonic() - began, 1)
 
 
 def table(outcomes: Sequence[Outcome]) -> Table:
     """Return the outcomes, one a row."""
-    heads = ("patches", "architecture", "configuration", "refuses", "files", "s", "warnings", "elsewhere", "")
-    view = printed.table("the patches in configurations", heads, left=(0, 1, 2, 3, 8))
-    for outcome in outcomes:
-        view.add_row(
-            *(outcome.patch, outcome.cell.arch, outcome.cell.name, ", ".join(outcome.cell.refused)),
-            *(str(outcome.compiled), f"{outcome.seconds:.0f}", str(len(outcome.warnings)), str(outcome.elsewhere)),
-            "ok" if outcome.passed() else "FAILED",
+    heads = ("patches", "architecture", "configuration", "refuses", "warnings", "")
+    rows = [
+        (
+            *(each.patch, each.cell.arch, each.cell.name, ", ".join(each.cell.refused)),
+            *(len(each.warnings), "ok" if each.passed() else "FAILED"),
         )
-    return view
+        for each in outcomes
+    ]
+    return printed.table("the patches in configurations", heads, rows, left=(0, 1, 2, 3, 5))
 
 
 def matrix(console: Console, source: Path, bases: Path) -> list[Outcome]:
-    """Build all cells; one that has passed before is taken as it was."""
+    """Build all cells."""
     patches = sorted(PATCHES.glob("*.patch"))
     cells = [(number, cell) for number in range(1, len(patches) + 1) for cell in EACH_PREFIX]
     cells += [(len(patches), cell) for cell in WHOLE_SERIES]
-    # Of its beginning: it takes long, and files may be others in the end.
-    commits = {"hwswap": provenance.commit(), "patches": provenance.patches()}
     outcomes: list[Outcome] = []
     LOGS.mkdir(parents=True, exist_ok=True)
     with work_folder("kernel-matrix") as work, progress_bar(console) as progress:
@@ -238,8 +233,6 @@ def matrix(console: Console, source: Path, bases: Path) -> list[Outcome]:
             what = f"{step} of {len(cells)}: patch {outcome.patch}, {cell.arch}, {cell.name}"
             builds.fill(outcome, bases, touched(patches[:number]), what)
             outcomes.append(outcome)
-            report = {"commits": commits, "cells": [asdict(each) for each in outcomes]}
-            (OUTPUT / "matrix.json").write_text(json.dumps(report, indent=2) + "\n")
     return outcomes
 
 

@@ -3,12 +3,11 @@
 
 A report is a folder of tests/reports (docs/fault-reports.md): report.toml says what was seen and what must hold, run.sh
 tries it in the guest. Each report has a guest of its own for each kernel: `unpatched`, and the patched one with the
-driver in mode `off`, `hint` and `scan`, the last two with the engine. Results are written as they come. The exit status
-is 1 when something does not hold, 2 when the command is called wrongly.
+driver in mode `off`, `hint` and `scan`, the last two with the engine. The exit status is 1 when something does not
+hold.
 """
 
 import argparse
-import json
 import re
 import subprocess
 import tempfile
@@ -16,14 +15,14 @@ import time
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from hwswap.guest.qemu import Guest, Machine
-from hwswap.project import artifacts, paths, printed, provenance
+from hwswap.project import artifacts, paths, printed
 from hwswap.results import schema
 from hwswap.rtl.device_server import EngineServer
 
@@ -39,10 +38,6 @@ HOLDS, FAILS, KNOWN, GONE = "holds", "fails", "known fault", "gone"
 
 _FIGURE = re.compile(r"^figure: (\S+) (\d+)$", re.MULTILINE)
 _SAID = re.compile(r"^(holds|fails): (.*)$", re.MULTILINE)
-
-
-class ReportError(RuntimeError):
-    """A report is not as it has to be; the message is one sentence for the user."""
 
 
 UNPATCHED, OFF = "unpatched", "off"
@@ -104,7 +99,7 @@ def load(name: str, text: str) -> Report:
         assert report.machine  # which says what it does not know
         return report
     except (TypeError, ValueError) as error:
-        raise ReportError(f"tests/reports/{name}/report.toml: {error}") from error
+        raise RuntimeError(f"tests/reports/{name}/report.toml: {error}") from error
 
 
 def every() -> list[Report]:
@@ -165,7 +160,7 @@ def files(report: Report, mode: str) -> dict[str, bytes]:
         command = ["make", "-s", "-C", str(WORKLOADS), f"OUT={programs}", f"PROGRAMS={name}", f"VPATH={source.parent}"]
         done = subprocess.run([*command, "CFLAGS=-O2 -g0 -I."], capture_output=True, text=True, check=False)
         if done.returncode:
-            raise ReportError(f"{report.name}: {name}.c cannot be built:\n{done.stderr}")
+            raise RuntimeError(f"{report.name}: {name}.c cannot be built:\n{done.stderr}")
         given[f"bin/{name}"] = programs / name
     return {name: path.read_bytes() for name, path in sorted(given.items())}
 
@@ -209,14 +204,6 @@ def attempt(report: Report, mode: str) -> Outcome:
 
 Results = dict[str, Outcome]
 """Outcomes by step: "REPORT, MODE"."""
-
-
-def keep(file: Path, results: Results) -> None:
-    """Write the outcomes, and what the reports say of themselves."""
-    runs = {step: asdict(run) for step, run in results.items()}
-    whole = {**provenance.made_with(), "reports": [asdict(each) for each in every()], "runs": runs}
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(whole, indent=2))
 
 
 def compare(reports: Iterable[Report], results: Results) -> list[str]:
@@ -278,7 +265,7 @@ def chosen(options: argparse.Namespace) -> list[Report]:
     reports = every()
     wrong = set(options.names) - {report.name for report in reports} | set(options.modes) - set(MODES)
     if wrong:
-        raise ReportError(f"there is no report and no mode {', '.join(sorted(wrong))}")
+        raise RuntimeError(f"there is no report and no mode {', '.join(sorted(wrong))}")
     named = [report for report in reports if not options.names or report.name in options.names]
     return [report for report in named if report.short or not options.short]
 
@@ -286,17 +273,11 @@ def chosen(options: argparse.Namespace) -> list[Report]:
 def run(options: argparse.Namespace) -> int:
     """Run what is asked for; return the exit status."""
     console, progress = Console(highlight=False, soft_wrap=True), Console(stderr=True, highlight=False, soft_wrap=True)
-    file = OUTPUT / "result.json"
-    try:
-        reports = chosen(options)
-    except ReportError as error:
-        progress.print(f"hwswap: {error}", markup=False)
-        return 2
+    reports = chosen(options)
     results: Results = {}
     steps = {f"{report.name}, {mode}": (report, mode) for report in reports for mode in options.modes}
     for number, (step, (report, mode)) in enumerate(steps.items(), 1):
         results[step] = attempt(report, mode)
-        keep(file, results)
         said = f"{results[step].status}, {results[step].seconds:.0f} s"
         progress.print(f"step {number} of {len(steps)}: {step}: {said}")
     rows = [[each.name, *(results[f"{each.name}, {mode}"].status for mode in options.modes)] for each in reports]
@@ -309,5 +290,5 @@ def run(options: argparse.Namespace) -> int:
     differ = compare(reports, results)
     if differ:
         console.print(*differ, sep="\n", markup=False)
-    console.print(f"figures and logs: {OUTPUT}")
+    console.print(f"logs: {OUTPUT}")
     return 1 if differ or any(results[step].status == FAILS for step in steps) else 0

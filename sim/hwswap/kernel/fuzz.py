@@ -12,7 +12,6 @@ import argparse
 import itertools
 import json
 import re
-import secrets
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -23,10 +22,10 @@ from typing import Any
 
 from rich.console import Console
 
-from hwswap.guest.qemu import Guest, GuestError, Machine
+from hwswap.guest.qemu import Guest, Machine
 from hwswap.kernel.fuzz_tally import COUNTED, FAILED_ALLOCATIONS, Tally, missing, table, unlike
 from hwswap.model.golden import Allocator
-from hwswap.project import artifacts, paths
+from hwswap.project import arguments, artifacts, paths
 from hwswap.results import schema
 from hwswap.rtl import replay
 from hwswap.stimulus import kernel_streams
@@ -71,10 +70,6 @@ _BATCH = 250_000
 
 _SAID = re.compile(r"^@case \S+ (\{.*\})$", re.MULTILINE)
 _TAKEN = re.compile(r"^@taken (\S+) (\d+)$", re.MULTILINE)
-
-
-class FuzzError(RuntimeError):
-    """A run could not be done; the message is one sentence for the user."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +124,7 @@ def on_kernel(kernel: str, traces: Sequence[Trace], log: Path | None) -> Said:
         guest.check_log()
     said = [json.loads(text) for text in _SAID.findall(out)]
     if not said or ("answer" not in said[-1] and len(said) != len(traces)):
-        raise FuzzError(f"{kernel}: of {len(traces)} streams {len(said)} came to their end: see {log}")
+        raise RuntimeError(f"{kernel}: of {len(traces)} streams {len(said)} came to their end: see {log}")
     taken: Counter[str] = Counter()
     for name, number in _TAKEN.findall(out):
         taken[name] += int(number)
@@ -198,9 +193,9 @@ def carry_out(kernel: str, cases: Sequence[Case], log: Path, kind: type[Allocato
     streams = [kernel_streams.generate(case.shape, kind) for case in cases]
     try:
         said = on_kernel(kernel, [made for made, _ in streams], log)
-    except (GuestError, FuzzError) as error:
+    except RuntimeError as error:
         kept = keep([made for made, _ in streams], log.with_name(f"died-{kernel}-{cases[0].shape.seed}"))
-        raise FuzzError(f"{kernel}: {error}; its streams: {kept}, for hwswap fuzz --replay") from error
+        raise RuntimeError(f"{kernel}: {error}; its streams: {kept}, for hwswap fuzz --replay") from error
     for case, (made, ended), answers in zip(cases, streams, said.answers, strict=False):
         if "answer" in answers:
             return tally, Difference(kernel, case, made, answer(answers, made))
@@ -258,7 +253,7 @@ def again_from(path: Path, console: Console) -> int:
         if each.devices >= header.devices and each.cpus >= header.cpus and each.clusters >= header.clusters
     ]
     if not fits:
-        raise FuzzError(f"{path} is too large for each engine: they have {kernel_streams.ROOM}")
+        raise RuntimeError(f"{path} is too large for each engine: they have {kernel_streams.ROOM}")
     equal = True
     for kernel in KERNELS:
         (said,) = on_kernel(kernel, [made], None).answers
@@ -275,7 +270,7 @@ def again_from(path: Path, console: Console) -> int:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
     parser.add_argument(
-        "--operations", type=int, default=OPERATIONS, metavar="M", help=f"how many (default: {OPERATIONS})"
+        "--operations", type=arguments.count, default=OPERATIONS, metavar="M", help=f"how many (default: {OPERATIONS})"
     )
     parser.add_argument("--replay", type=Path, metavar="TRACE", help="only carry out a trace that a run has kept")
 
@@ -285,9 +280,7 @@ def run(options: argparse.Namespace) -> int:
     progress, console = Console(stderr=True, highlight=False), Console(soft_wrap=True, highlight=False)
     if options.replay:
         return again_from(options.replay, console)
-    if options.operations < 1:
-        raise FuzzError(f"{options.operations} operations are too few: choose 1 or more")
-    seed = secrets.randbits(32) if options.seed is None else options.seed
+    seed = options.seed
     progress.print(f"seed {seed}")
     options.output.mkdir(parents=True, exist_ok=True)
     faults = []

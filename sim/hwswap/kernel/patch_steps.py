@@ -2,12 +2,11 @@
 """`make test-patches`: each patch of the series builds and works without those that follow it.
 
 One tree: Linux 7.3 as it is, then patch after patch, then the whole series without searches, and without grants.
-After each step the kernel is built, incrementally, and mm/ a second time at warning level 1 in a folder of its own; a
-warning that the kernel without patches does not have fails the step. Then the kernel boots and swaps in software, every
-byte verified, and what the patches so far have added is used. The driver is refused until all it needs is there; then
-it is built against that tree, attaches an engine and has its grants place slots. It needs no searches.
+After each step the kernel is built, incrementally (build_matrix.py looks at warnings), boots and swaps in software,
+every byte verified, and what the patches so far have added is used. The driver is refused until all it needs is there;
+then it is built against that tree, attaches an engine and has its grants place slots. It needs no searches.
 
-Results, with logs beside them: build/test-patches/result.json.
+Logs: build/test-patches.
 """
 
 import argparse
@@ -21,7 +20,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
@@ -29,7 +28,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from hwswap.guest.qemu import Guest, GuestError, Machine
-from hwswap.project import artifacts, paths, printed, processes, provenance
+from hwswap.project import artifacts, paths, printed, processes
 from hwswap.rtl.device_server import EngineServer
 
 OUTPUT = paths.BUILD / "test-patches"
@@ -84,8 +83,6 @@ RANGES = 2
 Step = tuple[str, int, Sequence[str], Sequence[str]]
 """Its name, how many patches it has, and which options are off and on against the fragment."""
 
-_WARNING = re.compile(r"\bwarning:", re.IGNORECASE)
-_PLACE = re.compile(r":\d+(?::\d+)?(?=[: ])")
 _FILE = re.compile(r"^ +(?:CC|AS) ", re.MULTILINE)
 
 
@@ -99,24 +96,11 @@ class Outcome:
 
     step: str
     patch: str
-    compiled: int = 0
-    build_seconds: float = 0.0
-    new_warnings: list[str] = field(default_factory=list)
-    stock_warnings: int = 0
-    """Those of the kernel without patches, at warning level 1 in mm/."""
+    built: bool = False
     verified_bytes: int = 0
     features: list[str] = field(default_factory=list)
     driver: str = ""
     error: str = ""
-
-    def passed(self) -> bool:
-        """Says whether it builds without a new warning and works."""
-        return not self.error and not self.new_warnings
-
-
-def warnings(log: str) -> set[str]:
-    """Returns what a build warned of, without line numbers, which patches move."""
-    return {_PLACE.sub("", line).strip() for line in log.splitlines() if _WARNING.search(line)}
 
 
 def fragment(text: str, known: Sequence[str], off: Sequence[str] = (), on: Sequence[str] = ()) -> str:
@@ -168,12 +152,12 @@ def progress_bar(console: Console) -> Progress:
 
 
 class Tree:
-    """A kernel source that patches are added to, built in two folders: all of it, and mm/ at warning level 1."""
+    """A kernel source that patches are added to, and a folder in which it is built."""
 
     def __init__(self, work: Path, source: Path, progress: Progress) -> None:
         """Copies the source."""
         self.work, self.progress = work, progress
-        self.source, self.build, self.strict = work / "source", work / "build", work / "strict"
+        self.source, self.build = work / "source", work / "build"
         self.task = progress.add_task("copying the source", total=None)
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
@@ -201,7 +185,7 @@ class Tree:
     def make(
         self, what: str, folder: Path, arguments: Sequence[str], log: Path, arch: str = "x86", prefix: str = ""
     ) -> str:
-        """Call the kernel's make for one of the folders, with the compiler of that prefix."""
+        """Call the kernel's make for a folder, with the compiler of that prefix."""
         ccache = "ccache " if shutil.which("ccache") else ""
         jobs = os.environ.get("JOBS") or str(os.cpu_count() or 1)
         command = ["make", "--no-print-directory", "-C", self.source, f"O={folder}", f"-j{jobs}", f"ARCH={arch}"]
@@ -219,28 +203,21 @@ class Tree:
         self.run(f"patch {patch.name}", command, log)
 
     def configure(self, name: str, off: Sequence[str], on: Sequence[str] = ()) -> None:
-        """Brings both folders to the driver's configuration, as far as the source knows its options."""
+        """Bring the folder to the driver's configuration, as far as the source knows its options."""
         wanted = fragment(FRAGMENT.read_text(), self.known(), off, on)
         file = self.work / "fragment"
         file.write_text(wanted)
         log = OUTPUT / f"{name}.config.log"
-        for folder in (self.build, self.strict):
-            tiny = self.work / f"{folder.name}.tiny"
-            folder.mkdir(exist_ok=True)
-            if not tiny.exists():
-                self.make("configuring", folder, ["tinyconfig"], log)
-                shutil.copy(folder / ".config", tiny)
-            merge = ["scripts/kconfig/merge_config.sh", "-m", "-O", str(folder), str(tiny), str(file)]
-            self.run("configuring", ["env", "-C", str(self.source), *merge], log)
-            self.make("configuring", folder, ["olddefconfig"], log)
-            if missing := not_taken(wanted, (folder / ".config").read_text()):
-                raise StepError(f"the configuration did not take {', '.join(missing)}")
-
-    def compile(self, name: str) -> tuple[set[str], int]:
-        """Builds the kernel, and mm/ at warning level 1; returns the warnings and how many files were compiled."""
-        log = self.make(f"{name}: the kernel", self.build, ["bzImage", "modules"], OUTPUT / f"{name}.build.log")
-        strict = self.make(f"{name}: mm/, W=1", self.strict, ["W=1", "mm/"], OUTPUT / f"{name}.strict.log")
-        return warnings(log + strict), len(_FILE.findall(log + strict))
+        tiny = self.work / "tiny"
+        self.build.mkdir(exist_ok=True)
+        if not tiny.exists():
+            self.make("configuring", self.build, ["tinyconfig"], log)
+            shutil.copy(self.build / ".config", tiny)
+        merge = ["scripts/kconfig/merge_config.sh", "-m", "-O", str(self.build), str(tiny), str(file)]
+        self.run("configuring", ["env", "-C", str(self.source), *merge], log)
+        self.make("configuring", self.build, ["olddefconfig"], log)
+        if missing := not_taken(wanted, (self.build / ".config").read_text()):
+            raise StepError(f"the configuration did not take {', '.join(missing)}")
 
     def driver(self, name: str) -> dict[str, bytes]:
         """Builds the driver against this tree; returns its modules as files for a guest."""
@@ -328,36 +305,27 @@ def with_driver(outcome: Outcome, files: Mapping[str, bytes], name: str) -> None
 
 def table(outcomes: Sequence[Outcome]) -> Table:
     """The outcomes, one a row."""
-    heads = ("patches", "last one", "files compiled", "build", "new warnings", "verified", "adds", "driver", "")
+    heads = ("patches", "last one", "verified", "adds", "driver", "")
     rows = [
         (
             outcome.step,
             outcome.patch,
-            f"{outcome.compiled:,}",
-            f"{outcome.build_seconds:.0f} s",
-            len(outcome.new_warnings),
             f"{outcome.verified_bytes / 2**20:,.0f} MB",
             ", ".join(outcome.features),
             outcome.driver,
-            "ok" if outcome.passed() else "FAILED",
+            "FAILED" if outcome.error else "ok",
         )
         for outcome in outcomes
     ]
-    return printed.table("the patches one by one", heads, rows, left=(0, 1, 6, 7, 8))
+    return printed.table("the patches one by one", heads, rows, left=(0, 1, 3, 4, 5))
 
 
-def run_step(
-    tree: Tree, outcome: Outcome, patches: int, off: Sequence[str], on: Sequence[str], stock: set[str] | None
-) -> set[str]:
-    """Builds and boots what the tree is now; returns its warnings, which without patches are those to compare with."""
+def run_step(tree: Tree, outcome: Outcome, patches: int, off: Sequence[str], on: Sequence[str]) -> None:
+    """Build and boot what the tree is now."""
     name = outcome.step.replace(" ", "-")
-    began = time.monotonic()
     tree.configure(name, off, on)
-    found, outcome.compiled = tree.compile(name)
-    outcome.build_seconds = round(time.monotonic() - began, 1)
-    if stock is not None:
-        outcome.new_warnings = sorted(found - stock)
-    outcome.stock_warnings = len(found if stock is None else stock)
+    tree.make(f"{name}: the kernel", tree.build, ["bzImage", "modules"], OUTPUT / f"{name}.build.log")
+    outcome.built = True
     os.environ[artifacts.KERNEL.variable] = str(tree.build / "arch/x86/boot/bzImage")
     complete = patches == len(list(PATCHES.glob("*.patch"))) and "SWAP_GRANTS" not in off
     outcome.driver = "" if complete else "refused"
@@ -367,18 +335,15 @@ def run_step(
         files = tree.driver(name)
         tree.say(f"{name}: swapping with the engine")
         with_driver(outcome, files, name)
-    return found
 
 
 def series(console: Console) -> list[Outcome]:
     """Does all steps; a step that cannot be built ends the series, as those that follow build on it."""
     source = kernel_source()
     patches = sorted(PATCHES.glob("*.patch"))
-    report = {"commits": {"hwswap": provenance.commit(), "patches": provenance.patches()}, "qemu": provenance.qemu()}
     outcomes: list[Outcome] = []
     with progress_bar(console) as progress, work_folder() as work:
         tree = Tree(work, source, progress)
-        stock: set[str] | None = None
         last = len(patches)
         steps: list[Step] = []
         for number in range(last + 1):
@@ -394,16 +359,11 @@ def series(console: Console) -> list[Outcome]:
             try:
                 if number and not off and not on:
                     tree.patch(patches[number - 1], OUTPUT / f"{name}.patch.log")
-                found = run_step(tree, outcome, number, off, on, stock)
-                stock = found if stock is None else stock
+                run_step(tree, outcome, number, off, on)
             except RuntimeError as error:
                 outcome.error = str(error)
                 console.print(f"{name}: {error}", markup=False)
-            whole = {**report, "steps": [asdict(each) for each in outcomes]}
-            (OUTPUT / "result.json").write_text(json.dumps(whole, indent=2) + "\n")
-            for warning in outcome.new_warnings:
-                console.print(f"{name}: {warning}", markup=False)
-            if not outcome.build_seconds:
+            if not outcome.built:
                 break
     return outcomes
 
@@ -413,4 +373,4 @@ def run(_: argparse.Namespace) -> int:
     os.environ.update(KBUILD_BUILD_TIMESTAMP="@0", KBUILD_BUILD_USER="hwswap", KBUILD_BUILD_HOST="localhost")
     outcomes = series(Console(stderr=True, highlight=False))
     Console().print(table(outcomes))
-    return 0 if all(outcome.passed() for outcome in outcomes) else 1
+    return 1 if any(outcome.error for outcome in outcomes) else 0

@@ -55,15 +55,8 @@ cd /
 """
 """Guest commands that end the recording; they fail when the kernel lost an event."""
 
-FOLDERS = {"redis": paths.REDIS}
-"""What a workload may need besides the guest's own programs."""
-
 RECORDINGS = {"allocator": ftrace.EVENTS, "readahead": ftrace.READAHEAD}
 """What can be recorded, and its events."""
-
-
-class RecordError(RuntimeError):
-    """Nothing could be recorded; the text says what to do."""
 
 
 def workloads() -> list[str]:
@@ -95,29 +88,26 @@ def machine(workload: str, text: str, cpus: int | None) -> Machine:
     for word in words_of(text, "machine"):
         name, _, value = word.partition("=")
         if name not in values or not value.isdigit():
-            raise RecordError(f"workload {workload}: the machine cannot have {word}")
+            raise RuntimeError(f"workload {workload}: the machine cannot have {word}")
         values[name] = int(value)
     if cpus is not None:
         values["cpus"] = cpus
     if not 1 <= values["cpus"] <= 8:
-        raise RecordError(f"a guest with {values['cpus']} CPUs: choose 1 to 8")
+        raise RuntimeError(f"a guest with {values['cpus']} CPUs: choose 1 to 8")
     return Machine(icount=values["cpus"] == 1, outbox_mb=OUTBOX_MB, **values)
 
 
-def needs(workload: str, text: str) -> list[Path]:
-    """Return the folders that a workload asks for."""
-    names = words_of(text, "needs")
-    for name in names:
-        if name not in FOLDERS:
-            raise RecordError(f"workload {workload}: the guest cannot have {name}")
-    return [FOLDERS[name] for name in names]
+def needed(text: str) -> dict[str, bytes]:
+    """Return what is in the folders of build/ that a script's line `# needs:` names, as files for a guest."""
+    folders = [paths.need(paths.BUILD / name) for name in words_of(text, "needs")]
+    return {f"{folder.name}/{path.name}": path.read_bytes() for folder in folders for path in sorted(folder.iterdir())}
 
 
 def events(workload: str, text: str) -> Sequence[str]:
     """Return the events that a workload is recorded with."""
     what = " ".join(words_of(text, "records")) or "allocator"
     if what not in RECORDINGS:
-        raise RecordError(
+        raise RuntimeError(
             f"workload {workload}: there is no recording of {what}; choose one of {', '.join(RECORDINGS)}"
         )
     return RECORDINGS[what]
@@ -131,13 +121,11 @@ def record(
     Each step of it, booting included, may take `timeout` seconds; `quiet` shows no progress.
     """
     if workload not in workloads():
-        raise RecordError(f"there is no workload {workload}; choose one of {', '.join(workloads())}")
+        raise RuntimeError(f"there is no workload {workload}; choose one of {', '.join(workloads())}")
     text = (WORKLOADS / f"{workload}.sh").read_text()
     job = f"SEED={seed}\n{trace_on(events(workload, text))}\n( set -e\n. /workload ) || exit 1\n{TRACE_OFF}"
     console = Console(stderr=True, quiet=quiet)
-    files = {"workload": text.encode()}
-    for folder in needs(workload, text):
-        files |= {f"{folder.name}/{path.name}": path.read_bytes() for path in sorted(paths.need(folder).iterdir())}
+    files = {"workload": text.encode(), **needed(text)}
     for module in sorted((artifacts.KERNEL.path().parent / "modules").glob("*.ko")):
         files[f"lib/modules/{module.name}"] = module.read_bytes()
     with (

@@ -9,7 +9,6 @@ golden model does the same by itself: all three have to come to the same slots, 
 import argparse
 import json
 import re
-import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +21,7 @@ from hwswap.kernel import page_out_slots
 from hwswap.kernel.page_out_slots import Expected
 from hwswap.model.golden import Allocator
 from hwswap.project import artifacts, paths, printed, retries
+from hwswap.project.arguments import count
 from hwswap.results import schema
 from hwswap.stimulus import page_outs
 from hwswap.stimulus.page_outs import Scene
@@ -63,10 +63,6 @@ _COUNTER = re.compile(r"^@(before|after) (\S+) (\d+)$", re.MULTILINE)
 _SCENE = re.compile(r"^@scene (\d+) (\{.*\})$", re.MULTILINE)
 
 
-class WitnessError(RuntimeError):
-    """A guest did not do what it was to do; the message is one sentence for the user."""
-
-
 @dataclass
 class Account:
     """What one kernel did."""
@@ -104,7 +100,7 @@ def take(out: str, account: Account, scenes: int) -> None:
     account.counters = {name: value - counted["before"].get(name, 0) for name, value in counted["after"].items()}
     ended = {int(number): json.loads(text) for number, text in _SCENE.findall(out)}
     if len(ended) != scenes:
-        raise WitnessError(f"{account.kernel}: of {scenes} scenes {len(ended)} came to their end")
+        raise RuntimeError(f"{account.kernel}: of {scenes} scenes {len(ended)} came to their end")
     for said in ended.values():
         account.thrown_away += said["thrown_away"]
         account.most_cached = max(account.most_cached, said["most_cached"])
@@ -124,7 +120,7 @@ def hear(kernel: str, scenes: Sequence[Scene], log: Path, say: Callable[[str], N
     with Guest(MACHINE, files=files(scenes), job=job, log=log, kernel=KERNELS[kernel], boot_timeout=600) as guest:
         out = guest.wait_job(TIMEOUT, on_line).check()
         if driver == "yes" and "@mode off" not in out:
-            raise WitnessError(f"{kernel}: the driver is not in mode off")
+            raise RuntimeError(f"{kernel}: the driver is not in mode off")
         take(out, account, len(scenes))
         names = " ".join(map(str, range(len(scenes))))
         guest.run(f"cd /tmp && for n in {names}; do cat $n; echo @end; done >all").check()
@@ -245,7 +241,7 @@ def work(
         try:
             account = hear(kernel, scenes, log, say)
         except GuestError as error:
-            raise WitnessError(f"{kernel}: {error}") from error
+            raise RuntimeError(f"{kernel}: {error}") from error
         made.accounts.append(account)
         made.faults += faults_of(account, scenes, made.expected, made.total)
     if operations >= OPERATIONS:
@@ -278,7 +274,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
     parser.add_argument(
         "--operations",
-        type=int,
+        type=count,
         default=OPERATIONS,
         metavar="M",
         help=f"folios paged out and pieces given back (default: {OPERATIONS}, with {FOLIOS} folios at least)",
@@ -287,9 +283,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compare the three; return the exit status."""
-    if options.operations < 1:
-        raise WitnessError(f"{options.operations} operations are too few: choose 1 or more")
-    seed = secrets.randbits(32) if options.seed is None else options.seed
+    seed = options.seed
     progress, console = Console(stderr=True, highlight=False), Console(soft_wrap=True, highlight=False)
     progress.print(f"seed {seed}")
     options.output.mkdir(parents=True, exist_ok=True)

@@ -4,16 +4,13 @@
 `# title:` is what tables call it, `# needs:` names a folder of build/ that has a program of the host's Debian.
 """
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from hwswap.kernel.record import needed, words_of
 from hwswap.project import paths
 
 SCRIPTS = paths.ROOT / "sim/guest/loads"
-
-_TITLE = re.compile(r"^# title: (.+)$", re.MULTILINE)
-_NEEDS = re.compile(r"^# needs: (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -22,28 +19,20 @@ class Load:
 
     name: str
     title: str
-    needs: str | None
-    """A folder of build/."""
-    script: bytes
+    script: str
 
     def files(self) -> dict[str, bytes]:
-        """Returns its files for the guest, path -> content; ValueError says which part is missing."""
-        found = {f"loads/{self.name}": self.script}
-        if self.needs:
-            folder = paths.BUILD / self.needs
-            if not folder.is_dir():
-                raise ValueError(f"{self.name} needs {folder}, which is not there: run 'sim/setup/build {self.needs}'")
-            found |= {f"{self.needs}/{file.name}": file.read_bytes() for file in sorted(folder.iterdir())}
-        return found
+        """Return its files for the guest, path -> content."""
+        return {f"loads/{self.name}": self.script.encode(), **needed(self.script)}
 
 
 def read(file: Path) -> Load:
     """Returns the load of a script."""
     text = file.read_text()
-    title, needs = _TITLE.search(text), _NEEDS.search(text)
+    title = words_of(text, "title")
     if not title:
         raise ValueError(f"{file}: there is no line '# title: ...', which says what the load is called")
-    return Load(file.stem, title[1], needs[1] if needs else None, file.read_bytes())
+    return Load(file.stem, " ".join(title), text)
 
 
 def loads(names: list[str] | None = None, folder: Path = SCRIPTS) -> list[Load]:

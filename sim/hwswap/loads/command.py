@@ -10,9 +10,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -23,7 +21,8 @@ from hwswap.guest.machine import counting
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.loads import catalogue
 from hwswap.loads.figures import Collected, faults, figures, spread
-from hwswap.project import artifacts, paths, printed, provenance
+from hwswap.project import artifacts, paths, printed
+from hwswap.project.arguments import count
 from hwswap.results import schema
 from hwswap.rtl.device_server import clocked_by_guest
 
@@ -31,9 +30,6 @@ OUTPUT = paths.BUILD / "bench-loads"
 GUEST = paths.ROOT / "sim/guest"
 KERNELS = {"unpatched": artifacts.KERNEL_UNPATCHED, "tuned": artifacts.KERNEL_TUNED}
 """Columns of kernels without the driver; all others are modes of it."""
-
-LOCK_KERNELS = {"unpatched": artifacts.KERNEL_UNPATCHED_LOCKSTAT}
-"""The same of the kernels with lock statistics."""
 
 ENGINES = {
     "off": artifacts.DEVICE_GRANTS_ONLY,
@@ -44,7 +40,6 @@ ENGINES = {
 
 COLUMNS = ("unpatched", "tuned", "off", "hint", "scan")
 DEFAULT = ("unpatched", "tuned", "off", "hint")
-LOCK_COLUMNS = ("unpatched", "off", "hint")
 DISKS, DISK_MB = 4, 64
 TICK_US = 100
 """Of the guest's time, between two steps of the simulated engine."""
@@ -72,10 +67,7 @@ def run_column(column: str, loads: list[catalogue.Load], options: argparse.Names
     for load in loads:
         files |= load.files()
     collected = Collected()
-    if options.locks:
-        kernel = LOCK_KERNELS.get(column, artifacts.KERNEL_LOCKSTAT)
-    else:
-        kernel = KERNELS.get(column, artifacts.KERNEL)
+    kernel = KERNELS.get(column, artifacts.KERNEL)
     engine = nullcontext() if column in KERNELS else clocked_by_guest(options.output / "engine.log", ENGINES[column])
     machine = Machine(cpus=1, icount=True, disks=DISKS, disk_mb=DISK_MB)
     script = job(column, loads, options.runs, options.seed, options.scale)
@@ -97,7 +89,6 @@ def run_column(column: str, loads: list[catalogue.Load], options: argparse.Names
                 job=script,
                 log=options.output / f"{column}.kernel.log",
                 kernel=kernel,
-                base=artifacts.INITRAMFS_LOCKSTAT if options.locks else artifacts.INITRAMFS,
                 boot_timeout=600,
             ) as guest,
         ):
@@ -107,15 +98,13 @@ def run_column(column: str, loads: list[catalogue.Load], options: argparse.Names
             return collected, guest.release
 
 
-def measure(loads: list[catalogue.Load], options: argparse.Namespace, keep: Callable[[Report], None]) -> Report:
-    """Runs a guest for each column; returns the report, which `keep` gets after each column, whatever comes then."""
+def measure(loads: list[catalogue.Load], options: argparse.Namespace) -> Report:
+    """Runs a guest for each column; returns the report, which is written after each column, whatever comes then."""
     measured: dict[str, dict[str, list[dict[str, float | None]]]] = {load.name: {} for load in loads}
     report: Report = {
         "seed": options.seed,
         "runs": options.runs,
         "scale": options.scale,
-        "commits": {"hwswap": provenance.commit(), "patches": provenance.patches()},
-        "qemu": provenance.qemu(),
         "titles": {load.name: load.title for load in loads},
         "loads": measured,
         "failures": [],
@@ -126,7 +115,7 @@ def measure(loads: list[catalogue.Load], options: argparse.Namespace, keep: Call
         for load in loads:
             runs = (collected.runs[load.name, number] for number in range(options.runs))
             measured[load.name][column] = [figures(run) for run in runs]
-        keep(report)
+        (options.output / "loads.json").write_text(json.dumps(report, indent=1) + "\n")
     return report
 
 
@@ -159,29 +148,17 @@ def column_list(text: str) -> list[str]:
     return names
 
 
-def positive(text: str) -> int:
-    """Returns a whole number from 1 on."""
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"'{text}' is no whole number from 1 on")
-    return int(text)
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
     parser.add_argument("loads", nargs="*", metavar="LOAD", help="loads (default: all of sim/guest/loads)")
     parser.add_argument(
         "--columns",
         type=column_list,
-        help=f"of {', '.join(COLUMNS)}, with commas between (default: {','.join(DEFAULT)}; "
-        f"with --locks {','.join(LOCK_COLUMNS)})",
+        default=list(DEFAULT),
+        help=f"of {', '.join(COLUMNS)}, with commas between (default: {','.join(DEFAULT)})",
     )
-    parser.add_argument(
-        "--locks",
-        action="store_true",
-        help="on kernels with lock statistics: how often swap's locks are taken, and how long they are held",
-    )
-    parser.add_argument("--runs", type=positive, default=3, help="runs of each load (default 3)")
-    parser.add_argument("--scale", type=positive, default=100, help="percent of the loads' sizes (default 100)")
+    parser.add_argument("--runs", type=count, default=3, help="runs of each load (default 3)")
+    parser.add_argument("--scale", type=count, default=100, help="percent of the loads' sizes (default 100)")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -190,20 +167,11 @@ def run(options: argparse.Namespace) -> int:
     if options.short:
         options.loads = options.loads or list(SHORT_LOADS)
         options.runs, options.scale = 1, SHORT_SCALE
-    options.columns = options.columns or list(LOCK_COLUMNS if options.locks else DEFAULT)
-    if options.locks and "tuned" in options.columns:
-        raise ValueError("there is no tuned kernel with lock statistics: leave tuned out of --columns")
     loads = catalogue.loads(options.loads)
-    output: Path = options.output
-    output.mkdir(parents=True, exist_ok=True)
-    name = "locks" if options.locks else "loads"
-
-    def keep(report: Report) -> None:
-        (output / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n")
-
-    report = measure(loads, options, keep)
+    options.output.mkdir(parents=True, exist_ok=True)
+    report = measure(loads, options)
     schema.save(
-        f"bench-{name}",
+        "bench-loads",
         [
             schema.Figure(f"{load}: {row}", column, values[0], row, {"least": values[1], "greatest": values[2]})
             for load, columns in report["loads"].items()
@@ -211,8 +179,8 @@ def run(options: argparse.Namespace) -> int:
             for row, values in spread(runs).items()
             if values is not None and any(values)
         ],
-        title="Locks of swap under loads" if options.locks else "Whole loads",
-        command="make bench-locks" if options.locks else "make bench-loads",
+        title="Whole loads",
+        command="make bench-loads",
         platform=f"{counting(report['linux'])}; {DISKS} RAM disks of {DISK_MB} MB, the "
         f"RTL as a PCI device; medians of {options.runs} runs",
         leaves_out="waiting, cache misses, what the engine does itself",
@@ -220,20 +188,13 @@ def run(options: argparse.Namespace) -> int:
         seed=options.seed,
         short=options.short,
     )
-    views = tables(report)
     console = Console(width=170)
-    for view in views:
+    for view in tables(report):
         console.print(view)
-    commits = report["commits"]
-    notes = [
-        f"Linux {report['linux']}, {report['qemu']}, hwswap {commits['hwswap']}, patches {commits['patches']}",
-        f"seed {report['seed']}, {report['runs']} runs, {report['scale']} % of the sizes",
-        *(["kernels with lock statistics: what they count takes instructions, too"] if options.locks else []),
-        "instructions are those of one guest CPU, blind to waiting and cache misses; the engine's own are not in them",
-    ]
-    (output / f"{name}.md").write_text(printed.page(views, notes))
-    print("\n".join(notes))
+    print(
+        "instructions are those of one guest CPU, blind to waiting and cache misses; the engine's own are not in them"
+    )
     for failure in report["failures"]:
         print(f"bench loads: {failure}", file=sys.stderr)
-    print(f"{time.monotonic() - started:.0f} s; {output / f'{name}.md'}")
+    print(f"{time.monotonic() - started:.0f} s; {options.output / 'loads.json'}")
     return 1 if report["failures"] else 0

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hwswap.guest import mirror
-from hwswap.loads import lock_stat
 
 SIZES = (16, 32, 64, 128, 256, 512, 1024, 2048)
 """kB of large folios that the kernel counts."""
@@ -18,14 +17,12 @@ PAGE_KB = 4
 
 @dataclass
 class Run:
-    """A load's run: counters before and behind it, what it said itself, the mirror's differences, and the locks."""
+    """A load's run: counters before and behind it, what it said itself, and the mirror's differences."""
 
     before: dict[str, int] = field(default_factory=dict)
     after: dict[str, int] = field(default_factory=dict)
     said: list[dict[str, Any]] = field(default_factory=list)
     mirror: list[str] = field(default_factory=list)
-    locks: dict[str, lock_stat.Lock] = field(default_factory=dict)
-    """By name; empty for a kernel without lock statistics."""
 
     def count(self, name: str) -> int:
         """Returns how far a counter went up; 0 for one that this kernel has not."""
@@ -56,9 +53,6 @@ class Collected:
             self._run(rest).said.append(json.loads(rest[2]))
         elif kind == "@verify":
             self._run(rest).mirror.append(rest[2])
-        elif kind == "@lock":
-            found = lock_stat.read(rest[2])
-            self._run(rest).locks[found.name] = found
         elif kind == "@done":
             self.done = True
 
@@ -108,7 +102,6 @@ def figures(run: Run) -> dict[str, float | None]:
         **splits,
         "pages read ahead": run.count("swap_ra"),
         "of them used": run.count("swap_ra_hit"),
-        **lock_stat.figures(run.locks, folios_out(run)),
     }
 
 

@@ -30,15 +30,8 @@ KERNEL_6_12 = Artifact("HWSWAP_KERNEL_6_12", paths.BUILD / "kernel-6.12/bzImage"
 """Linux 6.12 as it is, to compare with (`make kernel-6.12`)."""
 KERNEL_TUNED = Artifact("HWSWAP_KERNEL_TUNED", paths.BUILD / "kernel-tuned/bzImage")
 """The patched kernel with swap tables written and searched by ranges (`make kernel-tuned`)."""
-KERNEL_LOCKSTAT = Artifact("HWSWAP_KERNEL_LOCKSTAT", paths.BUILD / "kernel-lockstat/bzImage")
-KERNEL_UNPATCHED_LOCKSTAT = Artifact(
-    "HWSWAP_KERNEL_UNPATCHED_LOCKSTAT", paths.BUILD / "kernel-unpatched-lockstat/bzImage"
-)
-"""Both with lock statistics (`make bench-locks`)."""
 INITRAMFS = Artifact("HWSWAP_INITRAMFS", paths.BUILD / "guest/initramfs.cpio.gz")
 """The guest's initramfs with workloads and modules (`make guest`)."""
-INITRAMFS_LOCKSTAT = Artifact("HWSWAP_INITRAMFS_LOCKSTAT", paths.BUILD / "guest-lockstat/initramfs.cpio.gz")
-"""The same with modules for the kernel with lock statistics."""
 DEVICE_GRANTS = Artifact("HWSWAP_DEVICE_GRANTS", paths.BUILD / "model-driver/hwswap-device")
 """Server of the Verilated engine as a PCI device, with all that the driver uses (`make model-driver`)."""
 DEVICE_GRANTS_ONLY = Artifact("HWSWAP_DEVICE_GRANTS_ONLY", paths.BUILD / "model-grants-only/hwswap-device")

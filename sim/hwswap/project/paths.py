@@ -11,7 +11,7 @@ BUILD = ROOT / "build"
 """Derived files; removed by `make clean`."""
 
 REPORTS = BUILD / "reports"
-"""JUnit XML, logs and the demo's JSON."""
+"""JUnit XML and logs."""
 
 RTL = BUILD / "rtl" / "HwSwap.sv"
 """The engine's Verilog (`make verilog`)."""
@@ -22,16 +22,12 @@ REPLAY = BUILD / "model" / "hwswap-replay"
 REPLAY_WAVES = BUILD / "model-wave" / "hwswap-replay"
 """The replayer that can keep waves (`make regress WAVES=1`)."""
 
-REDIS = BUILD / "redis"
-"""Folder with redis-server, its libraries and its client, for the guest (`make redis`)."""
-
 TARGETS = {
     "python": "setup",
     "qemu": "setup",
+    "memhog": "bench-loads",
+    "stress-ng": "bench-loads",
     "rtl": "verilog",
-    "kernel-lockstat": "bench-locks",
-    "kernel-unpatched-lockstat": "bench-locks",
-    "guest-lockstat": "bench-locks",
     "kernel-debug": "test-debug",
     "guest-debug": "test-debug",
     "kernel-races": "test-debug",

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a result was made with: commits, hashes and versions."""
+"""What a result was made with: commits and hashes."""
 
 import hashlib
 import subprocess
 
-from hwswap.project import artifacts, paths
+from hwswap.project import paths
 
 
 def commit() -> str:
@@ -26,15 +26,3 @@ def patches() -> str:
     for patch in sorted((paths.ROOT / "sw/driver/patches").glob("*.patch")):
         digest.update(patch.name.encode() + b"\0" + patch.read_bytes())
     return digest.hexdigest()[:12]
-
-
-def made_with() -> dict[str, str]:
-    """Return what figures of a guest were made with: commit, hash of the patches, QEMU's version."""
-    return {"commit": commit(), "patches": patches(), "qemu": qemu()}
-
-
-def qemu() -> str:
-    """QEMU's version line."""
-    return subprocess.run(
-        [artifacts.QEMU.path(), "--version"], check=True, capture_output=True, text=True
-    ).stdout.splitlines()[0]

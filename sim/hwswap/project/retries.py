@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts what is tried again, by name, so that no retry is silent: pytest and the command print one line at their end.
+"""Counts what is tried again, by name, so that no retry is silent: a line at the end of pytest, and of a command.
 
 Retries happen in several processes: workers of pytest, pools, simulators. So they are counted in files that all of them
 inherit the names of, a line each; what a process that dies has counted is there as well.
@@ -21,11 +21,6 @@ def count(what: str, times: int = 1) -> None:
         # A line is written at once, so those of several processes do not mix.
         with open(name, "a") as file:
             file.write(f"{times} {what}\n")
-
-
-def may_come() -> None:
-    """Say that something begins that may be tried again: then the command says it, too, when nothing was."""
-    count("", 0)
 
 
 def sentence(counts: Mapping[str, int]) -> str:
@@ -67,11 +62,6 @@ class Collection:
         if not self._file.closed:
             self._text += self._file.read()
         return self._text
-
-    @property
-    def could(self) -> bool:
-        """Whether anything was begun that may be tried again."""
-        return bool(self._read())
 
     @property
     def counts(self) -> dict[str, int]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rich.table import Table
 
+from hwswap.project import printed
 from hwswap.results.schema import Figure, Result
 
 
@@ -29,10 +30,9 @@ class Pair:
 
 
 def pairs(before: Mapping[str, Result], after: Mapping[str, Result]) -> list[Pair]:
-    """Return the figures that both have, in the order of the first; those of a short form and a full one do not meet.
+    """Return the figures that both have, in the order of the first; ValueError names one that has another unit.
 
-    Raises:
-        ValueError: a figure has another unit.
+    Those of a short form and a full one do not meet.
     """
     found = []
     for name, first in before.items():
@@ -63,9 +63,8 @@ def lost(before: Mapping[str, Result], after: Mapping[str, Result]) -> list[str]
 
 def table(found: list[Pair]) -> Table:
     """Return a row a figure."""
-    view = Table(title="figures, before and after")
-    for title in ("result", "figure", "of", "unit", "before", "after", "change", ""):
-        view.add_column(title, justify="right" if title in ("before", "after", "change") else "left")
+    heads = ("result", "figure", "of", "unit", "before", "after", "change", "")
+    view = printed.table("figures, before and after", heads, left=(0, 1, 2, 3, 7))
     for pair in found:
         change = "-" if pair.change is None else f"{100 * pair.change:+.1f} %"
         view.add_row(

@@ -64,8 +64,11 @@ class Result:
     name: str
     title: str
     command: str
+    """What is typed for it at the repository's top."""
     platform: str
+    """What it was measured on, with its clock."""
     leaves_out: str
+    """What is in no figure."""
     figures: tuple[Figure, ...]
     commit: str
     patches: str = ""
@@ -82,47 +85,19 @@ class Result:
 
 
 def save(
-    name: str,
-    figures: Iterable[Figure],
-    *,
-    title: str,
-    command: str,
-    platform: str,
-    leaves_out: str,
-    kernel: bool = False,
-    engine: str = "",
-    seed: int | None = None,
-    short: bool = False,
-    folder: Path | None = None,
+    name: str, figures: Iterable[Figure], *, kernel: bool = False, folder: Path | None = None, **facts: Any
 ) -> Result:
     """Write a result, with the commit it is of; the file is there whole, or as it was.
 
     Args:
         name: of the file.
         figures: what was measured.
-        title: one line for tables.
-        command: what is typed for it at the repository's top.
-        platform: what it was measured on, with its clock.
-        leaves_out: what is in no figure.
         kernel: whether the patch series had part in it.
-        engine: build hash of the engine that had.
-        seed: of everything random.
-        short: whether it is the short form.
         folder: where the file goes; RUNS if none is named.
+        facts: the other fields of Result.
     """
-    result = Result(
-        name,
-        title,
-        command,
-        platform,
-        leaves_out,
-        tuple(figures),
-        provenance.commit(),
-        provenance.patches() if kernel else "",
-        engine,
-        seed,
-        short,
-    )
+    patches = provenance.patches() if kernel else ""
+    result = Result(name, figures=tuple(figures), commit=provenance.commit(), patches=patches, **facts)
     _check(result, name)
     folder = folder or RUNS
     folder.mkdir(parents=True, exist_ok=True)
@@ -158,11 +133,7 @@ def _made(kind: type, found: Any, where: object) -> Any:
 
 
 def read(path: Path) -> Result:
-    """Return the result that a file has.
-
-    Raises:
-        ResultError: it has none.
-    """
+    """Return the result that a file has; ResultError says that it has none."""
     try:
         found = json.loads(path.read_text())
     except OSError as error:
@@ -177,11 +148,7 @@ def read(path: Path) -> Result:
 
 
 def folder(path: Path) -> dict[str, Result]:
-    """Return the results of a folder, by name.
-
-    Raises:
-        ResultError: there is none, or a file is none.
-    """
+    """Return the results of a folder, by name; ResultError says that there is none, or that a file is none."""
     if not path.is_dir():
         raise ResultError(f"{path} is no folder of results")
     found = {result.name: result for result in map(read, sorted(path.glob("*.json")))}

@@ -71,11 +71,7 @@ def markdown(result: Result) -> str:
 
 
 def page(results: Mapping[str, Result], order: Sequence[str], folder: Path = RECORD) -> str:
-    """Return docs/results.md.
-
-    Raises:
-        ResultError: a result is not in the order, or one of the order is not there.
-    """
+    """Return docs/results.md; ResultError names a result that is not in the order, or not there."""
     if set(order) != set(results):
         odd = min(set(order) ^ set(results))
         raise ResultError(f"{odd} is in results/pages.toml or in results/, not in both")
@@ -101,10 +97,7 @@ def verdict(results: Mapping[str, Result], rows: Sequence[Mapping[str, str]]) ->
     Args:
         results: those on record.
         rows: of each row, `result` and `what` name it, `label` is its name in README, `software`, `engine` and, where
-            it was measured, `tuned` are columns of it.
-
-    Raises:
-        ResultError: a row or a column is not on record.
+            it was measured, `tuned` are columns of it. ResultError says what is not on record.
     """
     lines: dict[str, list[str]] = {"**pays**": [], "even": [], "**loses**": []}
     for row in rows:
@@ -127,11 +120,7 @@ def verdict(results: Mapping[str, Result], rows: Sequence[Mapping[str, str]]) ->
 
 
 def checks(results: Mapping[str, Result], rows: Sequence[Sequence[str]]) -> str:
-    """Return README's list of what was compared: a line for each result, one of its rows and its name.
-
-    Raises:
-        ResultError: there is no such row.
-    """
+    """Return README's list of what was compared: a line for each result, one of its rows and its name."""
     lines = []
     for name, what, label in rows:
         result, found = _row(results, name, what)
@@ -141,11 +130,7 @@ def checks(results: Mapping[str, Result], rows: Sequence[Sequence[str]]) -> str:
 
 
 def between(text: str, name: str, table: str) -> str:
-    """Return README's text with a table in its place.
-
-    Raises:
-        ResultError: the comments are not there.
-    """
+    """Return README's text with a table between its comments; ResultError says that they are not there."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     pattern = re.compile(f"{re.escape(begin)}\n.*?{re.escape(end)}", re.DOTALL)
     if not pattern.search(text):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Verilated engine as a PCI device: starts, kills and stops `hwswap-device`."""
 
-import json
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -9,9 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import Popen
-from typing import Any, Literal
+from typing import Literal
 
 from hwswap.project import artifacts, processes
+
+CLOCK_MHZ = 100
+"""Of the engine."""
 
 
 class EngineError(RuntimeError):
@@ -23,7 +25,7 @@ class EngineServer:
     """One `hwswap-device` process at a time, at a Unix socket that QEMU connects to."""
 
     folder: Path
-    """Where socket, log and statistics go; its name must be short, as a socket's address holds 107 bytes."""
+    """Where socket and log go; its name must be short, as a socket's address holds 107 bytes."""
     pace: Literal["free", "guest"] = "free"
     latency: int = 50
     """Engine clock cycles that the link adds to each DMA transfer."""
@@ -45,16 +47,11 @@ class EngineServer:
         self.log_file.parent.mkdir(parents=True, exist_ok=True)
         self.log_file.unlink(missing_ok=True)
 
-    @property
-    def statistics_file(self) -> Path:
-        """Where the server writes its statistics when it ends."""
-        return self.folder / "engine.json"
-
     def start(self) -> None:
         """Starts the server and waits until its socket is there."""
         self.socket.unlink(missing_ok=True)
-        command = [self.program.path(), "--socket", self.socket, "--pace", self.pace, "--clock-mhz", "100"]
-        command += ["--latency", str(self.latency), "--stats-json", self.statistics_file, *self.arguments]
+        command = [self.program.path(), "--socket", self.socket, "--pace", self.pace, "--clock-mhz", str(CLOCK_MHZ)]
+        command += ["--latency", str(self.latency), *self.arguments]
         self.process = processes.start(command, self.log_file)
         deadline = time.monotonic() + 30
         while not self.socket.exists():
@@ -83,11 +80,6 @@ class EngineServer:
         code = processes.stop(self.process)
         self.process = None
         return code
-
-    def statistics(self) -> dict[str, Any]:
-        """What the server counted; to be read after stop()."""
-        result: dict[str, Any] = json.loads(self.statistics_file.read_text())
-        return result
 
 
 @contextmanager

@@ -14,10 +14,6 @@ from hwswap.project import paths
 from hwswap.traces.trace import Trace, write
 
 
-class ReplayError(RuntimeError):
-    """The replay could not be run; the message is one sentence for the user."""
-
-
 @dataclass(frozen=True)
 class Outcome:
     """How a replay ended: whether every decision was equal, what the program said, and its report.
@@ -35,7 +31,7 @@ def program(build: Path = paths.REPLAY) -> Path:
     path = Path(os.environ.get("HWSWAP_REPLAY", build)) if build == paths.REPLAY else build
     if not path.is_file():
         way = "make model" if build == paths.REPLAY else f"sim/setup/build {path.parent.name}"
-        raise ReplayError(f"{path} is not there: run `{way}` first")
+        raise RuntimeError(f"{path} is not there: run `{way}` first")
     return path
 
 
@@ -56,9 +52,9 @@ def replay(
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
         except subprocess.TimeoutExpired as error:
-            raise ReplayError(f"the replay of {file} did not end within {timeout:.0f} s") from error
+            raise RuntimeError(f"the replay of {file} did not end within {timeout:.0f} s") from error
         output = (done.stdout + done.stderr).strip()
         if done.returncode not in (0, 1):
-            raise ReplayError(f"{command[0]} ended with status {done.returncode}: {output or 'no output'}")
+            raise RuntimeError(f"{command[0]} ended with status {done.returncode}: {output or 'no output'}")
         text = report.read_text() if report.exists() else ""
         return Outcome(done.returncode == 0, output, json.loads(text or "{}"))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """All that the simulated engine can be given: each script and each stream of this project, by name.
 
-What plays them (tests/rtl/test_play.py, and `hwswap coverage` and `hwswap mutate`) says which it takes, and with other
+What plays them (tests/rtl/test_play.py, and `make coverage` and `make mutate`) says which it takes, and with other
 sizes or seeds where its own results depend on them.
 """
 
