@@ -48,45 +48,47 @@ class Prover:
     def __init__(self, path: Path, top: str, select: str, folder: Path) -> None:
         """Read the gates, packed, of which the input `select` chooses a fault; files for ABC go into `folder`."""
         module = json.loads(gzip.decompress(path.read_bytes()))["modules"][top]
-        self.select: list[int] = module["ports"][select]["bits"]
         self.folder = folder
-        self.gates: dict[Any, tuple[str, list[Any]]] = {}
-        self.outputs = [
-            bit for port in module["ports"].values() if port["direction"] == "output" for bit in port["bits"]
-        ]
+        self.select: list[int] = module["ports"][select]["bits"]
+        gates: dict[Any, tuple[str, list[Any]]] = {}
+        outputs = [bit for port in module["ports"].values() if port["direction"] == "output" for bit in port["bits"]]
         for name, cell in module["cells"].items():
             kind, ports = cell["type"], cell["connections"]
             if kind in GATES:
-                self.gates[ports["Y"][0]] = kind, [bit for port in "ABS" for bit in ports.get(port, ())]
+                gates[ports["Y"][0]] = kind, [bit for port in "ABS" for bit in ports.get(port, ())]
             elif kind == REGISTER:
-                self.outputs += ports["D"]
+                outputs += ports["D"]
             elif kind in MEMORIES:
-                self.outputs += [bit for port, bits in ports.items() if port != MEMORIES[kind] for bit in bits]
+                outputs += [bit for port, bits in ports.items() if port != MEMORIES[kind] for bit in bits]
             else:
                 raise ValueError(f"{name} is a {kind}, which is no gate")
-        (folder / "sound.blif").write_text("\n".join(self.blif(0)))
+        self.lines = list(self.blif(gates, outputs))
+        (folder / "sound.blif").write_text(self.text(0))
 
-    def blif(self, fault: int) -> Iterator[str]:
-        """Yield the lines of the netlist with a fault; a net that nothing drives is an input, what is undefined too."""
-        constants = {"0": 0, "1": 1} | {bit: fault >> i & 1 for i, bit in enumerate(self.select)}
-        used = {bit for _, pins in self.gates.values() for bit in pins}.union(self.outputs)
-        inputs = sorted(str(bit) for bit in used if bit not in self.gates and bit not in constants)
+    def blif(self, gates: dict[Any, tuple[str, list[Any]]], outputs: list[Any]) -> Iterator[str]:
+        """Yield the lines of the netlist; a net that nothing drives is an input, what is undefined too."""
+        used = {bit for _, pins in gates.values() for bit in pins}.union(outputs)
+        inputs = used.difference(gates, "01", self.select)
         yield ".model netlist"
-        yield " ".join([".inputs", *(f"n{bit}" for bit in inputs)])
-        yield " ".join([".outputs", *(f"o{number}" for number in range(len(self.outputs)))])
-        for bit, value in constants.items():
-            yield f".names n{bit}" + "\n1" * value
-        for net, (kind, pins) in self.gates.items():
+        yield " ".join([".inputs", *sorted(f"n{bit}" for bit in inputs)])
+        yield " ".join([".outputs", *(f"o{number}" for number in range(len(outputs)))])
+        for net, (kind, pins) in gates.items():
             yield " ".join([".names", *(f"n{bit}" for bit in pins), f"n{net}"])
             yield from GATES[kind]
-        for number, bit in enumerate(self.outputs):
-            yield f".names n{bit} o{number}\n1 1"
-        yield ".end\n"
+        for number, bit in enumerate(outputs):
+            yield f".names n{bit} o{number}"
+            yield "1 1"
+
+    def text(self, fault: int) -> str:
+        """Return the netlist with a fault, or with none: 0."""
+        constants = {"0": 0, "1": 1} | {bit: fault >> i & 1 for i, bit in enumerate(self.select)}
+        made = [f".names n{bit}" + "\n1" * value for bit, value in constants.items()]
+        return "\n".join([*self.lines, *made, ".end\n"])
 
     def no_fault(self, number: int) -> bool:
         """Tell whether a fault is proved to change nothing."""
         faulty = self.folder / f"fault-{number}.blif"
-        faulty.write_text("\n".join(self.blif(number)))
+        faulty.write_text(self.text(number))
         said = yosys.abc(f"miter sound.blif {faulty.name}; strash; iprove -M {CONFLICTS}", self.folder, SECONDS)
         faulty.unlink()
         if said is None:
