@@ -7,7 +7,7 @@ from hwswap.cli.parser import Commands, command, group, of_module
 WITNESS = of_module("hwswap.kernel.witness", drawn_seed, output_folder)
 FUZZ = of_module("hwswap.kernel.fuzz", drawn_seed, jobs, output_folder)
 FORMAL = of_module("hwswap.verify.formal", short, seed, output_folder)
-MARKS_RACE = of_module("hwswap.verify.mark_race", output_folder)
+MARKS_RACE = of_module("hwswap.verify.mark_race")
 MUTATE = of_module("hwswap.verify.mutate", short, jobs, arguments=None)
 COVERAGE = of_module("hwswap.verify.rtl_coverage", short, arguments=None)
 PATCHES = of_module("hwswap.kernel.patch_steps", arguments=None)
