@@ -79,14 +79,3 @@ def test_the_kinds_of_devices_are_there():
 def test_full_clusters_are_looked_at_where_more_than_half_is_used():
     looks = sum(record.op == Op.ISOLATE and record.b == Flag.FULL for record in read("near-full").records)
     assert looks >= 100
-
-
-@pytest.mark.parametrize("name", ["discard", "rotating", "hogs"])
-@pytest.mark.parametrize("part", [0.3, 0.8])
-def test_a_recording_can_begin_in_the_middle(name, part):
-    recorded = read(name)
-    made = convert.cut(recorded, int(part * len(recorded.records)))
-    assert any(record.op == Op.INIT_CLUSTER for record in made.records)
-    outcome = check.replay(made)
-    assert outcome.difference is None, str(outcome.difference)
-    assert outcome.decisions > 100

@@ -81,12 +81,6 @@ def record_command(options: argparse.Namespace) -> int:
 def convert_command(options: argparse.Namespace) -> int:
     """Make one trace of another, or of tracepoint text."""
     loaded = convert.load(options.file, options.kernel)
-    if options.end is not None:
-        with ERR.status("replaying what is kept"):
-            loaded = convert.until(loaded, options.end)
-    if options.start:
-        with ERR.status("replaying what comes before"):
-            loaded = convert.cut(loaded, options.start)
     if options.plain:
         for reason in convert.lost(loaded):
             ERR.print(f"hwswap: {options.file}: a free replay may decide otherwise, as {reason}", soft_wrap=True)
@@ -163,19 +157,10 @@ def fill_record(parser: Parser) -> Run:
 
 def fill_convert(parser: Parser) -> Run:
     """Add the arguments of `trace convert`."""
-    parser.describe("Write a trace in the lowest format version that holds it, whole or in part.")
+    parser.describe("Write a trace in the lowest format version that holds it.")
     parser.add_argument("file", type=Path, help="a trace, or text from /sys/kernel/tracing/trace")
     shared.output_file(parser)
     parser.add_argument("--plain", action="store_true", help="leave out how the decisions came about")
-    parser.add_argument(
-        "--from",
-        dest="start",
-        type=int,
-        default=0,
-        metavar="N",
-        help="begin at record N; what was before becomes state",
-    )
-    parser.add_argument("--until", dest="end", type=int, metavar="N", help="end at record N; devices stay as they are")
     parser.add_argument("--kernel", help="the kernel's release, which tracepoint text does not tell")
     return convert_command
 

@@ -41,7 +41,7 @@ from hwswap.model.steps import (
     Turn,
     Visit,
 )
-from hwswap.traces.records import AT_ONCE, FAILED, FIRST_DETAIL, FIRST_INIT, NO_MEMORY, Op, Record
+from hwswap.traces.records import AT_ONCE, FAILED, FIRST_DETAIL, NO_MEMORY, Op, Record
 from hwswap.traces.trace import ClusterMap, Trace
 
 SOON = 64
@@ -102,10 +102,9 @@ class ForcedReplay(Lists):
             handler(record)
             return
         assert record.op < FIRST_DETAIL
-        if record.op < FIRST_INIT:
-            if record.op == Op.SWAPOFF and (left := in_use(self.model, record.type)):
-                raise Mismatch("the device gone", f"still has {left} slots in use")
-            self.unsettled.add(record.type)
+        if record.op == Op.SWAPOFF and (left := in_use(self.model, record.type)):
+            raise Mismatch("the device gone", f"still has {left} slots in use")
+        self.unsettled.add(record.type)
         if record.op == Op.SWAPOFF_BEGIN:
             self.went[record.type] = self.at
         status = step(self.model, self.clusters, record)
