@@ -55,9 +55,8 @@ def info(options: argparse.Namespace) -> int:
 def check_command(options: argparse.Namespace) -> int:
     """Run the golden model over a trace and compare every decision."""
     loaded = trace.read(options.file)
-    with Progress(console=ERR, transient=True) as progress:
-        task = progress.add_task("checking", total=len(loaded.records))
-        outcome = check.replay(loaded, lambda done: progress.update(task, completed=done))
+    with ERR.status("checking"):
+        outcome = check.replay(loaded)
     if outcome.difference is not None:
         ERR.print(f"hwswap: {options.file}: {outcome.difference}", soft_wrap=True, highlight=False)
         return 1

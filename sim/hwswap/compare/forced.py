@@ -78,11 +78,9 @@ class ForcedReplay(Lists):
             Op.DISCARD_TAKE: self.discard_take,
         }
 
-    def replay(self, progress: Callable[[int], None] | None = None) -> Outcome:
+    def replay(self) -> Outcome:
         """Replay all records, up to the first difference."""
         for number, record in enumerate(self.trace.records):
-            if progress is not None and not number % 4096:
-                progress(number)
             self.at = number
             try:
                 self.record(record)
@@ -91,8 +89,6 @@ class ForcedReplay(Lists):
                 return self.outcome
         if not self.running and (faults := self.model.faults()):
             raise AssertionError(f"the model contradicts itself after the trace: {faults[0]}")
-        if progress is not None:
-            progress(len(self.trace.records))
         return self.outcome
 
     def record(self, record: Record) -> None:
