@@ -4,7 +4,6 @@
 import pytest
 from hwswap.compare import check
 from hwswap.compare.fallback import POLICIES, redo, together
-from hwswap.kernel import convert
 from hwswap.model.clusters import BLKDEV, DISCARD, SOLIDSTATE
 from hwswap.model.policy import Policy
 from hwswap.model.rows import SLOTS
@@ -111,10 +110,3 @@ def test_a_discard_ends_with_its_device():
 def test_slots_are_freed_together_inside_a_cluster():
     places = [(0, 510), (0, 511), (0, 512), (1, 513), (1, 514)]
     assert list(together(places)) == [(0, 510, 2), (0, 512, 1), (1, 513, 2)]
-
-
-def test_a_trace_that_begins_with_a_state_is_refused():
-    records = [prepare(0, 3 * SLOTS, SSD, 0), swapon(0), alloc(0, 4, (0, SLOTS)), alloc(0, 4, (0, SLOTS + 16))]
-    later = convert.cut(made(*records), 3)
-    with pytest.raises(ValueError, match="begins with a state"):
-        redo(later, Policy())

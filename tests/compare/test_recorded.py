@@ -9,7 +9,7 @@ from hwswap.compare import check
 from hwswap.compare.forced_lists import RECLAIMED_CLUSTER, RECLAIMED_SLOTS
 from hwswap.kernel import convert
 from hwswap.model.clusters import DISCARD, SOLIDSTATE
-from hwswap.traces import trace, turns
+from hwswap.traces import trace
 from hwswap.traces.records import Op
 from hwswap_map import Flag
 
@@ -69,14 +69,6 @@ def test_on_one_cpu_the_model_decides_alone(name):
     assert outcome.decisions >= TRACES[name].decisions
 
 
-def test_the_fragmented_trace_takes_the_rarer_turns():
-    covered = turns.coverage(read("fragmented").records)
-    assert covered[turns.WALKS] >= 50
-    assert covered[turns.FRAG_SCANS] >= 100
-    assert covered[turns.STEALS] >= 1000
-    assert covered[turns.RETURNS] >= 100
-
-
 def test_the_kinds_of_devices_are_there():
     flags = {name: [r.b for r in read(name).records if r.op == Op.PREPARE] for name in TRACES}
     assert all(flag & DISCARD for flag in flags["discard"])
@@ -87,14 +79,3 @@ def test_the_kinds_of_devices_are_there():
 def test_full_clusters_are_looked_at_where_more_than_half_is_used():
     looks = sum(record.op == Op.ISOLATE and record.b == Flag.FULL for record in read("near-full").records)
     assert looks >= 100
-
-
-@pytest.mark.parametrize("name", ["discard", "rotating", "hogs"])
-@pytest.mark.parametrize("part", [0.3, 0.8])
-def test_a_recording_can_begin_in_the_middle(name, part):
-    recorded = read(name)
-    made = convert.cut(recorded, int(part * len(recorded.records)))
-    assert any(record.op == Op.INIT_CLUSTER for record in made.records)
-    outcome = check.replay(made)
-    assert outcome.difference is None, str(outcome.difference)
-    assert outcome.decisions > 100

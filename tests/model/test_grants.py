@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 EPOCH = 7
 
 
-def engine(*clusters, placement=Placement.INDEXED, entries=None, cpus=2, sparing=False):
+def engine(*clusters, placement=Placement.INDEXED, entries=None, cpus=2):
     """Make an engine that knows clusters as (list, order, used), of one device unless others are given."""
     arrays = Arrays(128)
-    grants = Grants(arrays, Lines(cpus), placement, sparing)
+    grants = Grants(arrays, Lines(cpus), placement)
     for entry in entries or [DeviceEntry(0, 0, len(clusters), -1, EPOCH)]:
         grants.set_device(entry)
     scanner = Scanner(arrays, grants.index)
@@ -97,15 +97,17 @@ def all_chosen(grants, order):
 @pytest.mark.parametrize(
     ("placement", "order", "expected"),
     [
-        # 0: full; 1: free; 2: order 4, a run; 3: order 2, a run of 16; 4: order 0, single slots; 5: another epoch.
-        (Placement.INDEXED, 4, [2, 1]),
-        (Placement.INDEXED, 2, [3, 1]),
-        (Placement.INDEXED, 0, [4, 1, 2, 3]),
-        (Placement.INDEXED, 9, [1]),
+        # 0: full; 1: free; 2: order 4, a run of 16; 3: order 4, single slots; 4: order 2, a run of 16; 5: order 0,
+        # single slots; 6 and 7: on no list that is granted from. INDEXED has order 0 go to its own, where order 4 has
+        # no run any more, to the highest order, then to FREE.
+        (Placement.INDEXED, 0, [5, 3, 2, 4, 1]),
+        (Placement.INDEXED, 2, [4, 1]),
         (Placement.INDEXED, 3, [1]),
-        (Placement.OPEN, 4, [2, 3, 1]),
-        (Placement.OPEN, 3, [3, 2, 1]),
-        (Placement.OPEN, 0, [4, 3, 2, 1]),
+        (Placement.INDEXED, 4, [2, 1]),
+        (Placement.INDEXED, 9, [1]),
+        (Placement.OPEN, 0, [5, 4, 2, 3, 1]),
+        (Placement.OPEN, 3, [4, 2, 1]),
+        (Placement.OPEN, 4, [2, 4, 1]),
         (Placement.OPEN, 9, [1]),
     ],
 )
@@ -114,6 +116,7 @@ def test_clusters_in_their_order(placement, order, expected):
         (Flag.FULL, 0, ALL),
         (Flag.FREE, 0, 0),
         (Flag.FRAG, 4, FULL_BUT_16),
+        (Flag.FRAG, 4, SINGLES),
         (Flag.NONFULL, 2, FULL_BUT_16),
         (Flag.FRAG, 0, SINGLES),
         (Flag.DISCARD, 0, 0),
@@ -124,31 +127,10 @@ def test_clusters_in_their_order(placement, order, expected):
 
 
 @pytest.mark.parametrize(
-    ("order", "expected"),
-    [
-        # Order 0: its own, where order 4 has no run any more, then the highest order, then FREE.
-        (0, [5, 3, 2, 4, 1]),
-        (2, [4, 1]),
-        (4, [2, 1]),
-        (9, [1]),
-    ],
+    ("placement", "offered_of"), [(Placement.INDEXED, [0]), (Placement.OPEN, [0, 1, 2, 3])], ids=str
 )
-def test_clusters_in_their_order_if_sparing(order, expected):
-    grants = engine(
-        (Flag.FULL, 0, ALL),
-        (Flag.FREE, 0, 0),
-        (Flag.FRAG, 4, FULL_BUT_16),
-        (Flag.FRAG, 4, SINGLES),
-        (Flag.NONFULL, 2, FULL_BUT_16),
-        (Flag.FRAG, 0, SINGLES),
-        sparing=True,
-    )
-    assert all_chosen(grants, order) == expected
-
-
-@pytest.mark.parametrize(("sparing", "offered_of"), [(False, [0, 1, 2, 3]), (True, [0])])
-def test_free_clusters_in_advance(sparing, offered_of):
-    grants = engine(*[(Flag.FREE, 0, 0)] * 7, sparing=sparing)
+def test_free_clusters_in_advance(placement, offered_of):
+    grants = engine(*[(Flag.FREE, 0, 0)] * 7, placement=placement)
     steps = grants.steps()
     grants.lines.want[0] = 1 << 5
     one_pass(steps)
@@ -159,10 +141,10 @@ def test_free_clusters_in_advance(sparing, offered_of):
     assert len(offered(grants, 0, 5)) == len(offered_of)
 
 
-def test_a_sparing_ring_takes_its_own_clusters_as_soon_as_they_have_room():
+def test_a_ring_takes_its_own_clusters_as_soon_as_they_have_room():
     """A FREE cluster that is on offer is no reason to take another one, but none to leave others out either."""
     clusters = [(Flag.FREE, 0, 0)] * 4 + [(Flag.FULL, 5, ALL)] * 2
-    grants = engine(*clusters, sparing=True)
+    grants = engine(*clusters)
     steps = grants.steps()
     grants.lines.want[0] = 1 << 5
     one_pass(steps)
@@ -176,7 +158,7 @@ def test_a_sparing_ring_takes_its_own_clusters_as_soon_as_they_have_room():
 
 def test_the_last_eighth_of_free_clusters_is_left_to_searches():
     full = [(Flag.FULL, 0, ALL)] * 14
-    grants = engine(*full, (Flag.FREE, 0, 0), (Flag.FREE, 0, 0), sparing=True)
+    grants = engine(*full, (Flag.FREE, 0, 0), (Flag.FREE, 0, 0))
     assert grants.choose(5) == 14, "two of sixteen"
     grants.granted[14] = 0, 5
     assert grants.choose(5) is None, "one of sixteen"
@@ -184,14 +166,6 @@ def test_the_last_eighth_of_free_clusters_is_left_to_searches():
     assert grants.choose(9) == 15, "order 9 finds room nowhere else"
     assert grants.choose(9, alone=False) is None
     assert not grants.no_run() >> 5 & 1, "the kernel's own search finds it"
-
-
-def test_open_placement_is_not_sparing():
-    grants = engine(*[(Flag.FREE, 0, 0)] * 7, placement=Placement.OPEN, sparing=True)
-    steps = grants.steps()
-    grants.lines.want[0] = 1 << 5
-    one_pass(steps)
-    assert len(offered(grants, 0, 5)) == 4
 
 
 def test_priority_first_then_in_turn():
@@ -226,7 +200,7 @@ def test_nothing_below_a_device_with_a_slot_left(upper):
 
 
 def test_a_ring_stays_in_its_cluster_and_lets_it_go_behind_head():
-    grants = engine((Flag.FREE, 0, 0), (Flag.FREE, 0, 0), (Flag.FREE, 0, 0))
+    grants = engine(*[(Flag.FREE, 0, 0)] * 3, placement=Placement.OPEN)
     lines, steps = grants.lines, grants.steps()
     lines.want[0] = 1 << 2
     one_pass(steps)
@@ -242,7 +216,7 @@ def test_a_ring_stays_in_its_cluster_and_lets_it_go_behind_head():
 
 
 def test_a_ring_that_is_not_wanted_is_forgotten():
-    grants = engine((Flag.FREE, 0, 0), (Flag.FREE, 0, 0))
+    grants = engine(*[(Flag.FREE, 0, 0)] * 2, placement=Placement.OPEN)
     steps = grants.steps()
     grants.lines.want[1] = 1 << 4
     one_pass(steps)

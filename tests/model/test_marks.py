@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Marks: where things are in host memory, which stores a change is, and what the scan clears and reads."""
 
-from hwswap.model.marks import CHUNK, Arrays, Scanner, Summary, Word, bitmap_place, change, largest_run, mark, summary
+from hwswap.model.marks import Arrays, Scanner, Summary, Word, change, largest_run, mark, summary
 from hwswap.model.rows import ALL
 from hwswap_map import Flag
 from hypothesis import given
@@ -31,12 +31,6 @@ def until(steps, name):
     while not seen or seen[-1] != name:
         seen.append(next(steps))
     return seen
-
-
-def test_a_terabyte_has_2048_clusters_a_chunk_less():
-    assert bitmap_place(0) == (0, 0)
-    assert bitmap_place(CHUNK - 1) == (0, (2 << 20) - 64)
-    assert bitmap_place(16 * CHUNK + 2) == (16, 128)
 
 
 def test_a_word_in_memory():

@@ -1,27 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Discarding and rotating devices, reclaim, and many devices and CPUs: each rule as its kernel function has it."""
+"""Discarding and rotating devices, reclaim, and many devices and CPUs: what recorded kernels do not show.
+
+Each rule is as its kernel function has it; tests/compare/test_recorded.py compares the others, step by step.
+"""
 
 import pytest
 from allocators import SSD, fill, machine, place
 from hwswap.model.clusters import BLKDEV, DISCARD
 from hwswap.model.golden import VISITS, Allocator, Slots
 from hwswap.model.rows import SLOTS
-from hwswap.model.steps import Attempt, HalfUsed, Isolate, Operation, Populate, ReclaimFull, Scanned, Step
+from hwswap.model.steps import Attempt, Operation, Populate, ReclaimFull, Scanned, Step
 from hwswap_map import Flag, Status
 
 DISCARDING = SSD | DISCARD
 ROTATING = BLKDEV
 
 # free_cluster, swap_cluster_schedule_discard, swap_do_scheduled_discard
-
-
-def test_an_emptied_cluster_waits_on_discard_and_keeps_its_order():
-    model = machine(3, flags=DISCARDING)
-    got = model.alloc(0, 3)
-    assert got == Slots(0, SLOTS)
-    assert model.free(0, SLOTS, 8) == Status.OK
-    assert place(model, 1) == (Flag.DISCARD, 3)
-    assert list(model.devices[0].discard) == [1]
 
 
 def test_a_discarded_cluster_goes_to_the_tail_of_free_without_its_order():
@@ -94,13 +88,6 @@ def test_a_cluster_that_nothing_may_be_given_from_goes_back_to_free_not_to_disca
     assert not device.discard
 
 
-def test_a_discarding_device_takes_a_free_cluster_before_nonfull():
-    """cluster_alloc_swap_entry: to spread the writes."""
-    model = machine(3, flags=DISCARDING)
-    assert model.alloc(0, 0) == Slots(0, SLOTS)
-    assert place(model, 0) == (Flag.NONFULL, 0)
-
-
 def test_swapoff_forgets_what_waits_for_a_discard():
     model = machine(3, flags=DISCARDING)
     model.alloc(0, 9)
@@ -147,40 +134,6 @@ def test_one_device_that_waits_for_discards_is_visited_once():
 
 
 # struct swap_sequential_cluster
-
-
-def test_all_cpus_share_a_rotating_devices_place():
-    model = machine(3, flags=ROTATING)
-    assert [model.alloc(cpu, 2).offset for cpu in range(4)] == [SLOTS, SLOTS + 4, SLOTS + 8, SLOTS + 12]
-    assert model.devices[0].next_offset[2] == SLOTS + 16
-    assert all(hint.device is None for orders in model.next_offsets for hint in orders)
-
-
-def test_each_order_has_its_own_place_on_a_rotating_device():
-    model = machine(4, flags=ROTATING)
-    assert model.alloc(0, 0).offset == 1
-    assert model.alloc(1, 1).offset == SLOTS
-    assert model.alloc(2, 0).offset == 2
-    assert model.alloc(3, 1).offset == SLOTS + 2
-
-
-def test_a_cpus_place_on_a_solid_state_device_comes_before_a_rotating_device_and_survives_it():
-    model = Allocator()
-    model.prepare(0, 2 * SLOTS, 0, SSD, 0)
-    model.prepare(1, 2 * SLOTS, 2, ROTATING, 5)
-    model.swapon(0)
-    assert model.alloc(0, 0) == Slots(0, 1)
-    model.swapon(1)
-    assert model.alloc(0, 0) == Slots(0, 2)  # its own place, whatever the priorities say
-    assert model.alloc(1, 0) == Slots(1, 1)
-    assert model.alloc(0, 0) == Slots(0, 3)
-
-
-def test_a_rotating_devices_place_goes_at_the_end_of_a_cluster_and_after_a_failure():
-    model = machine(2, flags=ROTATING)
-    fill(model, 0, until=SLOTS - 1)
-    assert model.devices[0].next_offset[0] == 0
-    assert model.alloc(3, 0).offset == SLOTS
 
 
 def test_a_rotating_devices_place_in_an_unusable_cluster_stays():
@@ -309,25 +262,6 @@ def test_a_cached_slot_is_reclaimed_during_the_scan_when_more_than_half_is_used(
     assert model.next_offsets[0][0].offset == 151
 
 
-def test_a_reclaim_that_fails_lets_the_scan_go_on():
-    model = host(1)
-    for _ in range(300):
-        model.alloc(0, 0)
-    model.next_offsets[0][0].offset = 100
-    model.cached = {150: False, 160: True}
-    assert model.alloc(0, 0) == Slots(0, 160)
-
-
-def test_nothing_is_reclaimed_while_half_is_free():
-    model = host(2)
-    for _ in range(300):
-        model.alloc(0, 0)
-    model.next_offsets[0][0].offset = 100
-    model.cached = {150: True}
-    assert not model.half_used
-    assert model.alloc(0, 0) == Slots(0, 301)
-
-
 def test_a_cluster_that_a_reclaim_empties_ends_the_scan_there():
     """cluster_reclaim_range: it went to FREE, so it is not usable any more."""
     model = host(3)
@@ -342,32 +276,6 @@ def test_a_cluster_that_a_reclaim_empties_ends_the_scan_there():
     assert model.alloc(2, 0) == Slots(0, 2 * SLOTS)
     # The scan of the place ended without a slot; the cluster was had once more by way of FREE.
     assert [step.offset for step in model.steps if isinstance(step, Scanned)][-2:] == [0, 2 * SLOTS]
-
-
-def test_a_full_cluster_is_reclaimed_before_frag_is_looked_at():
-    model = host(2)
-    model.alloc(1, 4)
-    for _ in range(SLOTS - 1):
-        model.alloc(0, 0)
-    assert place(model, 0) == (Flag.FULL, 0)
-    model.cached = {7: True, 9: True}
-    model.steps.clear()
-    assert model.alloc(0, 0) == Slots(0, SLOTS + 16)  # 7 and 9 are free now, but FRAG and stealing come next
-    kinds = [(step.flag, step.order) for step in model.steps if isinstance(step, Isolate)]
-    assert kinds[:4] == [(Flag.NONFULL, 0), (Flag.FREE, 0), (Flag.FULL, 0), (Flag.FRAG, 0)]
-    assert place(model, 0) == (Flag.NONFULL, 0)
-    assert model.faults() == []
-
-
-def test_a_full_cluster_without_anything_to_reclaim_goes_to_the_tail_of_full():
-    model = host(3)
-    fill(model, 0, until=2 * SLOTS - 1)
-    model.alloc(1, 4)
-    device = model.devices[0]
-    assert list(device.full) == [0, 1]
-    model.alloc(2, 0)
-    assert list(device.full) == [1, 0]
-    assert any(isinstance(step, HalfUsed) for step in model.steps)
 
 
 def test_without_memory_for_a_table_the_cluster_goes_back_to_the_tail_of_free():

@@ -58,7 +58,7 @@ class Watched(Grants):
 
     def opens(self, entry, order, alone):
         """Tell, by the rules as they are written, whether a ring may get a cluster off FREE."""
-        if not self.sparing:
+        if self.placement is Placement.OPEN:
             return True
         free = [
             cluster
@@ -105,13 +105,13 @@ class Watched(Grants):
         else:
             own = [c for c in words if words[c].list != Flag.FREE and words[c].order == order]
             free = [c for c in words if words[c].list == Flag.FREE]
-            if self.sparing and order == 0:
+            if order == 0:
                 others = {c: word.order for c, word in words.items() if word.order}
                 idle = [c for c, other in others.items() if self.index.summaries[c].run < other]
                 highest = [c for c, other in others.items() if other == max(others.values())]
                 assert cluster == min(own or idle or highest or free)
             else:
-                assert cluster == min(own or free or words)
+                assert cluster == min(own or free)
         return cluster
 
     def read(self, cluster):

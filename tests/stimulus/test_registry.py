@@ -1,34 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The list of all scripts and streams."""
 
-import importlib
-import inspect
-import pkgutil
-
-from hwswap import stimulus
 from hwswap.stimulus.registry import SCRIPTS, Script
 from hwswap.stimulus.script import Sizes
 from hwswap.verify import mutate, rtl_coverage
-
-
-def generators():
-    """Return what writes scripts: functions that make a text for an engine of some sizes."""
-    found = {}
-    for module in pkgutil.iter_modules(stimulus.__path__, f"{stimulus.__name__}."):
-        for name, function in inspect.getmembers(importlib.import_module(module.name), inspect.isfunction):
-            signature = inspect.signature(function)
-            made = signature.return_annotation in (str, "str") and "sizes" in signature.parameters
-            if made and function.__module__ == module.name and not name.startswith("_"):
-                found[f"{module.name}.{name}"] = function
-    return found
-
-
-def test_every_generator_of_scripts_is_in_the_registry():
-    found = generators()
-    assert len(found) > 12
-    listed = {script.generator for script in SCRIPTS.values()}
-    assert {name for name, function in found.items() if function not in listed} == set()
-    assert listed <= set(found.values())
 
 
 def test_a_script_is_written_with_its_own_numbers_unless_others_are_given():

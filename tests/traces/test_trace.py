@@ -165,10 +165,7 @@ PREPARED, ON = RECORDS[:1], RECORDS[:3]
         ([*ON, Record(Op.ISOLATE, 0, 0, 2, 2, 1)], "a ISOLATE of cluster 2 of device 2, which has 2"),
         ([*ON, Record(Op.MOVE, 0, 0, 2, 1, 6)], "a MOVE with flag 6"),
         ([*ON, Record(Op.SCANNED, 0, 3, 2, 1024)], "a SCANNED at slot 1024"),
-        ([*PREPARED, Record(Op.INIT_CLUSTER, 0, 0, 2, 2, 1)], "an INIT_CLUSTER of cluster 2"),
-        ([*ON, Record(Op.INIT_DEVICE, 0, 0, 2, 1)], "an INIT_DEVICE of device 2, which is not prepared"),
-        ([*PREPARED, Record(Op.INIT_USED, 0, 0, 2, 510, 3)], "not inside one cluster"),
-        ([Record(Op.INIT_NEXT, 0, 0, 4, 5)], "an INIT_NEXT of CPU 0, order 0, device 4"),
+        ([Record(16, 0, 0, 2)], "record 0: unknown op 16"),
     ],
 )
 def test_records_that_make_no_sense_are_refused(tmp_path, records, message):

@@ -248,7 +248,7 @@ class Proves:
     def __init__(self, *_: object) -> None:
         """Take what the prover takes."""
 
-    def no_fault(self, number: int, _: Path) -> bool:
+    def no_fault(self, number: int) -> bool:
         """Tell whether a fault is none."""
         if number == 7:
             raise yosys.OutOfTimeError("ABC was ended")

@@ -56,9 +56,8 @@ def check_command(options: argparse.Namespace) -> int:
     Freely, or, if the trace has details of each operation, step by step. The exit status is 1 at a difference.
     """
     loaded = trace.read(options.file)
-    with Progress(console=ERR, transient=True) as progress:
-        task = progress.add_task("checking", total=len(loaded.records))
-        outcome = check.replay(loaded, lambda done: progress.update(task, completed=done))
+    with ERR.status("checking"):
+        outcome = check.replay(loaded)
     if outcome.difference is not None:
         ERR.print(f"hwswap: {options.file}: {outcome.difference}", soft_wrap=True, highlight=False)
         return 1
@@ -82,12 +81,6 @@ def record_command(options: argparse.Namespace) -> int:
 def convert_command(options: argparse.Namespace) -> int:
     """Write a trace in the lowest format version that holds it, whole or in part."""
     loaded = convert.load(options.file, options.kernel)
-    if options.end is not None:
-        with ERR.status("replaying what is kept"):
-            loaded = convert.until(loaded, options.end)
-    if options.start:
-        with ERR.status("replaying what comes before"):
-            loaded = convert.cut(loaded, options.start)
     if options.plain:
         for reason in convert.lost(loaded):
             ERR.print(f"hwswap: {options.file}: a free replay may decide otherwise, as {reason}", soft_wrap=True)
@@ -169,10 +162,6 @@ CONVERT = of_function(
     argument("file", type=Path, help="a trace, or text from /sys/kernel/tracing/trace"),
     shared.output_file,
     argument("--plain", action="store_true", help="leave out how the decisions came about"),
-    argument(
-        "--from", dest="start", type=int, default=0, metavar="N", help="begin at record N; what was before is state"
-    ),
-    argument("--until", dest="end", type=int, metavar="N", help="end at record N; devices stay as they are"),
     argument("--kernel", help="the kernel's release, which tracepoint text does not tell"),
 )
 REPLAY = of_function(

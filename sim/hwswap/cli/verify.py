@@ -6,8 +6,7 @@ from hwswap.cli.parser import Commands, command, group, of_module
 
 WITNESS = of_module("hwswap.kernel.witness", drawn_seed, output_folder)
 FUZZ = of_module("hwswap.kernel.fuzz", drawn_seed, jobs, output_folder)
-EQUIVALENT = of_module("hwswap.verify.equivalent", output_folder)
-MARKS_RACE = of_module("hwswap.verify.mark_race", output_folder)
+MARKS_RACE = of_module("hwswap.verify.mark_race")
 REPORTS = of_module("hwswap.kernel.fault_reports", short)
 
 
@@ -15,7 +14,6 @@ def add_commands(commands: Commands) -> None:
     """Add the commands of this group."""
     command(commands, "witness", "compare slots of an unpatched kernel, the patched one and the golden model", WITNESS)
     command(commands, "fuzz", "compare kernels, golden model and RTL on random operations", FUZZ)
-    command(commands, "equivalent", "prove that a change of the sources changes nothing", EQUIVALENT)
     command(commands, "marks-race", "search all orders of marks and of the engine's reads", MARKS_RACE)
     checks = group(commands, "check", "check kernels against what is known from elsewhere")
     command(checks, "reports", "public reports of faults of the swap allocator, made again on four kernels", REPORTS)

@@ -5,8 +5,6 @@ A trace that holds only operations is replayed freely: each allocation runs at o
 says how each decision came about is replayed step by step (forced.py).
 """
 
-from collections.abc import Callable
-
 from hwswap.compare.forced import ForcedReplay
 from hwswap.compare.operations import compare, model_for
 from hwswap.compare.outcome import Difference, Outcome
@@ -15,25 +13,20 @@ from hwswap.traces.records import FIRST_READAHEAD, Op
 from hwswap.traces.trace import ClusterMap, Trace
 
 
-def check(trace: Trace, progress: Callable[[int], None] | None = None) -> Difference | None:
+def check(trace: Trace) -> Difference | None:
     """Run the model over a trace; return the first difference, None when every decision is equal."""
-    return replay(trace, progress).difference
+    return replay(trace).difference
 
 
-def replay(trace: Trace, progress: Callable[[int], None] | None = None) -> Outcome:
-    """Run the model over a trace, in the way that its kind asks for.
-
-    `progress` is told the number of records done, now and then.
-    """
+def replay(trace: Trace) -> Outcome:
+    """Run the model over a trace, in the way that its kind asks for."""
     if trace.detailed:
-        return ForcedReplay(trace).replay(progress)
+        return ForcedReplay(trace).replay()
     outcome = Outcome()
     model = model_for(trace)
     clusters = ClusterMap()
     windows = Windows(model, trace.header.cpus, outcome)
     for number, record in enumerate(trace.records):
-        if progress is not None and not number % 4096:
-            progress(number)
         if record.op in (Op.ALLOC, Op.DISCARD_TAKE):
             outcome.decisions += 1
         if record.op >= FIRST_READAHEAD:
@@ -44,6 +37,4 @@ def replay(trace: Trace, progress: Callable[[int], None] | None = None) -> Outco
             return outcome
     if faults := model.faults():
         raise AssertionError(f"the model contradicts itself after the trace: {faults[0]}")
-    if progress is not None:
-        progress(len(trace.records))
     return outcome

@@ -17,7 +17,7 @@ from hwswap.compare.operations import model_for, step
 from hwswap.model.policy import DeviceOrder, Hint, Placement, Policy, Scan
 from hwswap.model.rows import SLOTS
 from hwswap.traces import records
-from hwswap.traces.records import FAILED, FIRST_DETAIL, FIRST_INIT, Op, Record
+from hwswap.traces.records import FAILED, FIRST_DETAIL, Op, Record
 from hwswap.traces.trace import ClusterMap, Trace
 
 POLICIES = {
@@ -67,9 +67,7 @@ class Redo:
                 self.free(record.type, range(record.a, record.a + record.b))
             elif record.op in (Op.DISCARD_TAKE, Op.DISCARD_DONE):
                 self.discard(record)
-            elif FIRST_INIT <= record.op < FIRST_DETAIL:
-                raise ValueError("a trace that begins with a state cannot be done under another policy")
-            elif record.op < FIRST_INIT and record.op != Op.POLICY:
+            elif record.op < FIRST_DETAIL and record.op != Op.POLICY:
                 if record.op == Op.SWAPOFF:
                     self.empty(record.type)
                     self.discarding.pop(record.type, None)

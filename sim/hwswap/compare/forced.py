@@ -41,7 +41,7 @@ from hwswap.model.steps import (
     Turn,
     Visit,
 )
-from hwswap.traces.records import AT_ONCE, FAILED, FIRST_DETAIL, FIRST_INIT, NO_MEMORY, Op, Record
+from hwswap.traces.records import AT_ONCE, FAILED, FIRST_DETAIL, NO_MEMORY, Op, Record
 from hwswap.traces.trace import ClusterMap, Trace
 
 SOON = 64
@@ -78,11 +78,9 @@ class ForcedReplay(Lists):
             Op.DISCARD_TAKE: self.discard_take,
         }
 
-    def replay(self, progress: Callable[[int], None] | None = None) -> Outcome:
+    def replay(self) -> Outcome:
         """Replay all records, up to the first difference."""
         for number, record in enumerate(self.trace.records):
-            if progress is not None and not number % 4096:
-                progress(number)
             self.at = number
             try:
                 self.record(record)
@@ -91,8 +89,6 @@ class ForcedReplay(Lists):
                 return self.outcome
         if not self.running and (faults := self.model.faults()):
             raise AssertionError(f"the model contradicts itself after the trace: {faults[0]}")
-        if progress is not None:
-            progress(len(self.trace.records))
         return self.outcome
 
     def record(self, record: Record) -> None:
@@ -102,10 +98,9 @@ class ForcedReplay(Lists):
             handler(record)
             return
         assert record.op < FIRST_DETAIL
-        if record.op < FIRST_INIT:
-            if record.op == Op.SWAPOFF and (left := in_use(self.model, record.type)):
-                raise Mismatch("the device gone", f"still has {left} slots in use")
-            self.unsettled.add(record.type)
+        if record.op == Op.SWAPOFF and (left := in_use(self.model, record.type)):
+            raise Mismatch("the device gone", f"still has {left} slots in use")
+        self.unsettled.add(record.type)
         if record.op == Op.SWAPOFF_BEGIN:
             self.went[record.type] = self.at
         status = step(self.model, self.clusters, record)

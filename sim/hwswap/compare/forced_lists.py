@@ -65,12 +65,6 @@ class Lists:
         self.outcome = Outcome()
         self.forced: Counter[str] = self.outcome.forced
 
-    @property
-    def at_rest(self) -> bool:
-        """Tell whether nothing is under way: no allocation, no move, no device on its way to or from the list."""
-        devices = self.model.devices.values()
-        return not (self.running or self.model.waiting) and all(map(self.consistent, devices))
-
     def consistent(self, device: Device) -> bool:
         """Tell whether a device is on the available list if, and only if, it should be."""
         return (device in self.model.available) == (device.writeok and device.used < device.total)

@@ -6,7 +6,6 @@ from hwswap_map import Status
 from hwswap.compare.outcome import Difference, place
 from hwswap.model.golden import Allocator
 from hwswap.model.policy import Policy
-from hwswap.traces import initial
 from hwswap.traces.records import FAILED, Op, Record
 from hwswap.traces.trace import ClusterMap, Trace
 
@@ -64,8 +63,7 @@ def step(model: Allocator, clusters: ClusterMap, record: Record) -> Status:
         return model.swapoff(type_)
     if op == Op.POLICY:
         model.set_policy(Policy.unpack(record.a | record.b << 32))
-    elif op == Op.NODE:
-        model.nodes[record.cpu] = record.a
     else:
-        initial.restore(model, record)
+        assert op == Op.NODE
+        model.nodes[record.cpu] = record.a
     return Status.OK

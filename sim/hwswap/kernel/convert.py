@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Making one trace of another: from tracepoint text, without details, or from a later record on."""
+"""Making one trace of another: from tracepoint text, or without details."""
 
 from dataclasses import replace
 from pathlib import Path
 
 from hwswap.compare.check import check
-from hwswap.compare.forced import ForcedReplay
-from hwswap.compare.operations import compare, model_for
 from hwswap.kernel import ftrace
-from hwswap.model.follower import Mismatch
-from hwswap.model.golden import Allocator
-from hwswap.traces import initial
-from hwswap.traces.records import FIRST_DETAIL, FIRST_INIT, FIRST_READAHEAD, NO_MEMORY, Op, TraceError
-from hwswap.traces.trace import MAGIC, ClusterMap, Header, Trace, complete, read
+from hwswap.traces.records import FIRST_DETAIL, NO_MEMORY, Op, TraceError
+from hwswap.traces.trace import MAGIC, Header, Trace, complete, read
 
 
 def load(path: Path, kernel: str | None = None) -> Trace:
@@ -62,61 +57,7 @@ def for_engine(trace: Trace) -> Trace:
         )
     if trace.windows:
         raise TraceError("it has windows of readahead, which an engine does not choose: use `trace check`")
-    if any(FIRST_INIT <= record.op < FIRST_DETAIL for record in trace.records):
-        raise TraceError("it begins with a state that an engine cannot be given: use `trace check`")
     operations = plain(trace)
     if difference := check(operations):
         raise TraceError(f"its operations alone are decided otherwise: {difference}")
     return operations
-
-
-def cut(trace: Trace, start: int) -> Trace:
-    """Begin at record `start`, or the first one behind it before which no allocation is under way.
-
-    What was before becomes the initial state, as the model has it; so the trace must agree with the model that far.
-    """
-    if not 0 <= start <= len(trace.records):
-        raise TraceError(f"record {start} is not in the trace, which has {len(trace.records)}")
-    model, at = follow(trace, start)
-    records = list(initial.save(model))
-    begun = sum(record.op == Op.BEGIN for record in trace.records[:at])
-    for record in trace.records[at:]:
-        numbered = record.c and record.op != Op.PREPARE and record.op < FIRST_READAHEAD
-        records.append(record._replace(c=record.c - begun) if numbered else record)
-    header = replace(trace.header, workload=f"{trace.header.workload}, from record {at}")
-    return complete(header, records)
-
-
-def until(trace: Trace, end: int) -> Trace:
-    """End at record `end`, or the first one behind it before which no allocation is under way."""
-    if not 0 <= end <= len(trace.records):
-        raise TraceError(f"record {end} is not in the trace, which has {len(trace.records)}")
-    _, at = follow(trace, end)
-    header = replace(trace.header, workload=f"{trace.header.workload}, up to record {at}")
-    return complete(header, trace.records[:at])
-
-
-def follow(trace: Trace, start: int) -> tuple[Allocator, int]:
-    """Return the model as it is before the first record from `start` on where it can be saved, and that record."""
-    at = 0
-    try:
-        if trace.detailed:
-            forced = ForcedReplay(trace)
-            while at < start or not forced.at_rest:
-                if at == len(trace.records):
-                    raise TraceError(f"behind record {start} there is always an allocation under way")
-                forced.record(trace.records[at])
-                at += 1
-            return forced.model, at
-        model = model_for(trace)
-        clusters = ClusterMap()
-        for at in range(start):
-            record = trace.records[at]
-            if record.op < FIRST_READAHEAD and (difference := compare(model, clusters, at, record)):
-                raise TraceError(f"the trace cannot be cut behind a difference: {difference}")
-    except Mismatch as mismatch:
-        raise TraceError(
-            f"the trace cannot be cut behind a difference: record {at}, the trace has {mismatch.expected}, "
-            f"the model {mismatch.got}"
-        ) from mismatch
-    return model, start

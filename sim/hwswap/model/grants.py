@@ -30,7 +30,7 @@ from hwswap.model.marks import Arrays, Summary, largest_run, read_bitmap
 from hwswap.model.rows import ORDERS, SLOTS
 
 SPARED: Final = 8
-"""One of so many clusters of a device is not granted off FREE, if the engine is sparing."""
+"""One of so many clusters of a device is not granted off FREE with placement INDEXED."""
 
 Owner = tuple[int, int]
 """CPU and order that a cluster is granted to."""
@@ -80,22 +80,14 @@ class Index:
 class Grants:
     """The builder of grants: placement, the rings, and the table of what is granted."""
 
-    def __init__(
-        self, arrays: Arrays, lines: Lines, placement: Placement = Placement.INDEXED, sparing: bool = True
-    ) -> None:
-        """Begin with no device and all rings empty.
+    def __init__(self, arrays: Arrays, lines: Lines, placement: Placement = Placement.INDEXED) -> None:
+        """Begin with no device and all rings empty; `placement`: which clusters may serve an order.
 
-        Args:
-            arrays: in host memory.
-            lines: in host memory.
-            placement: which clusters may serve an order.
-            sparing: with INDEXED, keep FREE clusters for who has nothing else, as the engine does: see `may_open` and
-                `rank`.
+        With INDEXED, FREE clusters are kept for who has nothing else: see `may_open` and `rank`.
         """
         self.arrays = arrays
         self.lines = lines
         self.placement = placement
-        self.sparing = sparing and placement is Placement.INDEXED
         self.spared = SPARED
         self.index = Index(arrays.clusters)
         self.devices: dict[int, DeviceEntry] = {}
@@ -151,11 +143,10 @@ class Grants:
     def rank(self, cluster: int, order: int) -> tuple[int, int, int]:
         """Return what the choice goes by, lowest first: kind of cluster, its order, its number.
 
-        Kinds: own order; FREE; others (only order 0 gets here). With placement OPEN, whose clusters lose nothing when
-        another order comes in, FREE is last, and the others go by how near their order is; of two as near the lower
-        one, whose cluster has less to spoil. A sparing engine has FREE last for order 0, too; before that order 0 goes
-        where the cluster's own order finds no run any more, so that nobody loses by it, then where the order is the
-        highest, so that one run lost serves the most single slots.
+        FREE is last. With placement OPEN, whose clusters lose nothing when another order comes in, the others go by how
+        near their order is; of two as near the lower one, whose cluster has less to spoil. With INDEXED only order 0
+        gets to those of other orders: where the cluster's own order finds no run any more, so that nobody loses by it,
+        then where the order is the highest, so that one run lost serves the most single slots.
         """
         word = self.index.summaries[cluster].word
         if self.placement is Placement.OPEN:
@@ -164,25 +155,23 @@ class Grants:
                 if word.list == Flag.FREE
                 else (abs(word.order - order), word.order, cluster)
             )
-        if self.sparing and order == 0:
-            if word.list == Flag.FREE:
-                return 3, 0, cluster
-            if word.order and self.index.summaries[cluster].run >= word.order:
-                return 2, TOP_ORDER - word.order, cluster
-            return min(word.order, 1), 0, cluster
         if word.list == Flag.FREE:
-            return 1, 0, cluster
-        return (0, 0, cluster) if word.order == order else (2, 0, cluster)
+            return 3, 0, cluster
+        if word.order == order:
+            return 0, 0, cluster
+        if self.index.summaries[cluster].run >= word.order:
+            return 2, TOP_ORDER - word.order, cluster
+        return 1, 0, cluster
 
     def may_open(self, device: DeviceEntry, order: int, alone: bool) -> bool:
         """Tell whether a cluster of a device may be granted off FREE.
 
         From then on it is this order's until all of it is free again, which hardly happens while swap is nearly full.
-        A sparing engine does so only if nothing else is on offer in the ring (`alone`), and leaves the last eighth to
-        the kernel's own search, which opens a cluster when it is needed. Order 9 finds room nowhere else, and for
-        order 0 FREE is the last choice anyway.
+        So with placement INDEXED it is only done if nothing else is on offer in the ring (`alone`), and the last eighth
+        is left to the kernel's own search, which opens a cluster when it is needed. Order 9 finds room nowhere else,
+        and for order 0 FREE is the last choice anyway.
         """
-        if not self.sparing:
+        if self.placement is Placement.OPEN:
             return True
         if not alone or order in (0, TOP_ORDER):
             return alone

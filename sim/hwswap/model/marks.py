@@ -21,9 +21,6 @@ from hwswap.model.rows import ALL, ORDERS, SLOTS, free_runs
 GROUP: Final = 64
 """Clusters of a group."""
 
-CHUNK: Final = 32_768
-"""Clusters whose bitmaps are in one chunk of 2 MiB."""
-
 WORD_SLOTS: Final = 64
 """Slots of one word of a bitmap."""
 
@@ -32,11 +29,6 @@ WORDS: Final = SLOTS // WORD_SLOTS
 
 GROUPS_A_READ: Final = 64
 """Bytes of GROUP that the engine reads at once: those of 4,096 clusters."""
-
-
-def bitmap_place(cluster: int) -> tuple[int, int]:
-    """Return where a global cluster's bitmap is: number of the chunk, and bytes from the chunk's beginning."""
-    return cluster // CHUNK, cluster % CHUNK * (SLOTS // 8)
 
 
 @dataclass(frozen=True)

@@ -62,11 +62,6 @@ def pfn_of(word: int) -> int:
     return (word & ~FLAGS) >> 2
 
 
-def shadow_of(word: int) -> int:
-    """Return the shadow of a slot, its lowest bit included (`swp_tb_to_shadow`)."""
-    return word & ~FLAGS
-
-
 def with_pfn(word: int, pfn: int) -> int:
     """Return the word with a page in place of what it holds; count and zero flag stay (`pfn_to_swp_tb`).
 

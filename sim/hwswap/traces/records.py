@@ -10,11 +10,9 @@ from hwswap.model.rows import ORDERS, SLOTS
 
 MAX_TYPES = 32
 FAILED = 255
-"""The type of an ALLOC record whose allocation failed, and of a next offset without a device."""
+"""The type of an ALLOC record whose allocation failed."""
 NO_CLUSTER = 0xFFFF_FFFF
 """The cluster of an ISOLATE record when none could be had."""
-TAKEN = 0x100
-"""Added to the flag DISCARD of a cluster that is being discarded."""
 
 
 class TraceError(ValueError):
@@ -24,7 +22,7 @@ class TraceError(ValueError):
 class Op(IntEnum):
     """What a record says was done.
 
-    Those below 16 are operations, from 16 on initial state, from 32 on details, from 64 on windows of readahead.
+    Those below 32 are operations, from 32 on details, from 64 on windows of readahead.
     """
 
     PREPARE = 1
@@ -38,12 +36,6 @@ class Op(IntEnum):
     DISCARD_DONE = 9
     POLICY = 10
     NODE = 11
-    INIT_DEVICE = 16
-    INIT_CLUSTER = 17
-    INIT_USED = 18
-    INIT_NEXT = 19
-    INIT_SHARED_NEXT = 20
-    INIT_AVAILABLE = 21
     BEGIN = 32
     END = 33
     VISIT = 34
@@ -68,7 +60,7 @@ SECOND_VERSION = tuple(op for op in Op if op <= Op.AVAILABLE)
 """What format version 2 knows."""
 KNOWN = {1: FIRST_VERSION, 2: SECOND_VERSION, 4: tuple(Op)}
 """What each format version knows. There is no version 3: it had steps of an allocation that an engine was told."""
-FIRST_INIT, FIRST_DETAIL, FIRST_READAHEAD = 16, 32, 64
+FIRST_DETAIL, FIRST_READAHEAD = 32, 64
 
 AT_ONCE, SLEPT, NO_MEMORY = range(3)
 """How a TABLE record says that a cluster's table was had, or not."""
@@ -198,12 +190,12 @@ class Validator:
         if op == Op.ALLOC:
             return self.alloc_fault(record)
         name = Op(op).name
-        if op in (Op.POLICY, Op.NODE, Op.INIT_NEXT):
-            return self.other_fault(record)
+        if op in (Op.POLICY, Op.NODE):
+            return self.register_fault(record)
         if op >= FIRST_READAHEAD:
             return self.window_fault(record)
-        if op >= FIRST_INIT:
-            return self.state_fault(record) if op < FIRST_DETAIL else self.detail_fault(record)
+        if op >= FIRST_DETAIL:
+            return self.detail_fault(record)
         places = 16 if op == Op.PREPARE and self.version > 1 else self.cpus
         numbered = op == Op.PREPARE or (op == Op.FREE and self.version > 1 and c >= 0)
         if type_ >= MAX_TYPES or cpu >= places or order or (c and not numbered):
@@ -249,37 +241,15 @@ class Validator:
             self.state[type_] = after
         return None
 
-    def other_fault(self, record: Record) -> str | None:
-        """Return what is wrong with a record that names no device, or perhaps none."""
-        op, cpu, order, type_, a, b, _ = record
-        if op == Op.POLICY:
-            try:
-                Policy.unpack(a | b << 32)
-            except ValueError as error:
-                return f"a POLICY that there is not ({error})"
-        elif op == Op.NODE and (cpu >= self.cpus or a > 15):
-            return f"a NODE of CPU {cpu} with number {a}"
-        elif op == Op.INIT_NEXT and (
-            cpu >= self.cpus or order >= ORDERS or (type_ not in self.state and type_ != FAILED)
-        ):
-            return f"an INIT_NEXT of CPU {cpu}, order {order}, device {type_}"
-        return None
-
-    def state_fault(self, record: Record) -> str | None:
-        """Return what is wrong with a record of the initial state."""
-        op, _, order, type_, a, b, _ = record
-        name = Op(op).name
-        if op == Op.INIT_DEVICE:
-            if self.state.get(type_) != "prepared":
-                return f"an INIT_DEVICE of device {type_}, which is not prepared"
-            self.state[type_] = "on" if a else "going"
-            return None
-        if type_ not in self.state or order >= ORDERS:
-            return f"an {name} of device {type_}, order {order}"
-        if op == Op.INIT_CLUSTER and (a >= -(-self.sizes[type_] // SLOTS) or (b & 0xFF) > 5 or b & ~(TAKEN | 7)):
-            return f"an INIT_CLUSTER of cluster {a} with flag {b}"
-        if op == Op.INIT_USED and (not a or not 1 <= b <= SLOTS - a % SLOTS or a + b > self.sizes[type_]):
-            return f"an INIT_USED of slots {a} to {a + b - 1} of device {type_}: not inside one cluster of it"
+    def register_fault(self, record: Record) -> str | None:
+        """Return what is wrong with a POLICY or a NODE, which name no device."""
+        op, cpu, _, _, a, b, _ = record
+        if op == Op.NODE:
+            return f"a NODE of CPU {cpu} with number {a}" if cpu >= self.cpus or a > 15 else None
+        try:
+            Policy.unpack(a | b << 32)
+        except ValueError as error:
+            return f"a POLICY that there is not ({error})"
         return None
 
     def detail_fault(self, record: Record) -> str | None:

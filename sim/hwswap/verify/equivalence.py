@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proofs that a mutant is none: in no state and with no input does it change an output or the next state.
 
-The netlist with all faults, as gates, is taken twice: with the fault and without. Registers are cut: what they hold is
-an input that both copies share, what they take in is an output; so are the ports of memories. If no assignment of the
-inputs makes any output of the two copies differ, nothing can ever tell them apart. ABC proves it, one fault at a time.
+The netlist with all faults, as gates, is written twice for ABC: with the fault and without. Registers are cut: what
+they hold is an input that both have, what they take in is an output; so are the ports of memories. If no assignment of
+the inputs makes any output of the two differ, nothing can ever tell them apart. ABC proves it, one fault at a time.
 
 Nothing is assumed about which states can be reached. A fault that matters only in states that cannot be reached is so
 not proved, and counts as a fault.
@@ -11,7 +11,7 @@ not proved, and counts as a fault.
 
 import gzip
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,15 @@ MEMORIES = {"$memrd_v2": "DATA", "$memwr_v2": ""}
 
 REGISTER = "$_DFF_P_"
 
-GATES = ("$_NOT_", "$_AND_", "$_OR_", "$_XOR_", "$_XNOR_", "$_MUX_")
+GATES = {
+    "$_NOT_": ("0 1",),
+    "$_AND_": ("11 1",),
+    "$_OR_": ("1- 1", "-1 1"),
+    "$_XOR_": ("10 1", "01 1"),
+    "$_XNOR_": ("00 1", "11 1"),
+    "$_MUX_": ("1-0 1", "-11 1"),
+}
+"""What makes a gate 1, by its inputs A, B and S, as BLIF has it."""
 
 CONFLICTS = 100_000
 """Conflicts of ABC's solver after which a proof has not succeeded: a count, so no verdict depends on the machine."""
@@ -33,222 +41,56 @@ CONFLICTS = 100_000
 SECONDS = 600.0
 """A proof that takes so long is ended whatever it was to do: its caller is told."""
 
-FALSE, TRUE = 0, 1
-
-
-class Graph:
-    """An and-inverter graph: literal 2 n is node n, 2 n + 1 its inverse; node 0 is false. Equal nodes are one."""
-
-    def __init__(self) -> None:
-        """Begin with nothing but the constant."""
-        self.inputs: dict[object, int] = {}
-        self.ands: dict[tuple[int, int], int] = {}
-        self.nodes: list[tuple[int, int] | None] = [None]
-
-    def input(self, name: object) -> int:
-        """Return the literal of an input, which is made when it is named first."""
-        if name not in self.inputs:
-            self.inputs[name] = 2 * len(self.nodes)
-            self.nodes.append(None)
-        return self.inputs[name]
-
-    def conjunction(self, a: int, b: int) -> int:
-        """Return a AND b."""
-        if a > b:
-            a, b = b, a
-        if a == FALSE or a == b ^ 1:
-            return FALSE
-        if a in (TRUE, b):
-            return b
-        if (a, b) not in self.ands:
-            self.ands[a, b] = 2 * len(self.nodes)
-            self.nodes.append((a, b))
-        return self.ands[a, b]
-
-    def differ(self, a: int, b: int) -> int:
-        """Return a XOR b."""
-        return self.choice(a, b ^ 1, b)
-
-    def choice(self, condition: int, then: int, otherwise: int) -> int:
-        """Return `then` where the condition holds, `otherwise` elsewhere."""
-        if then == otherwise:
-            return then
-        return (
-            self.conjunction(self.conjunction(condition, then) ^ 1, self.conjunction(condition ^ 1, otherwise) ^ 1) ^ 1
-        )
-
-    def any(self, literals: Iterable[int]) -> int:
-        """Return whether one of them holds."""
-        found = FALSE
-        for literal in literals:
-            found = self.conjunction(found ^ 1, literal ^ 1) ^ 1
-        return found
-
-    def depends(self, literal: int, inputs: set[int]) -> bool:
-        """Tell whether a literal depends on one of these nodes."""
-        seen, waiting = set(), [literal >> 1]
-        while waiting:
-            node = waiting.pop()
-            if node in inputs:
-                return True
-            if node not in seen:
-                seen.add(node)
-                if pair := self.nodes[node]:
-                    waiting += [pair[0] >> 1, pair[1] >> 1]
-        return False
-
-    def aiger(self, output: int) -> bytes:
-        """Return what the literal depends on in the binary AIGER format, with it as the only output."""
-        needed, waiting = set(), [output >> 1]
-        while waiting:
-            node = waiting.pop()
-            if node and node not in needed:
-                needed.add(node)
-                if pair := self.nodes[node]:
-                    waiting += [pair[0] >> 1, pair[1] >> 1]
-        # Inputs come first; ands are numbered behind what they depend on, since they were made behind it.
-        leaves = sorted(node for node in needed if self.nodes[node] is None)
-        gates = sorted(node for node in needed if self.nodes[node] is not None)
-        number = {0: 0} | {node: i for i, node in enumerate(leaves + gates, 1)}
-        made = bytearray(f"aig {len(needed)} {len(leaves)} 0 1 {len(gates)}\n".encode())
-        made += f"{2 * number[output >> 1] | output & 1}\n".encode()
-        return bytes(made + self.encoded(gates, number))
-
-    def encoded(self, gates: Iterable[int], number: dict[int, int]) -> bytes:
-        """Return the ands of binary AIGER: for each node how far its inputs are behind it, in the numbers given."""
-        made = bytearray()
-        for node in gates:
-            pair = self.nodes[node]
-            assert pair is not None
-            low, high = sorted(2 * number[literal >> 1] | literal & 1 for literal in pair)
-            for delta in (2 * number[node] - high, high - low):
-                while delta > 127:
-                    made.append(delta & 127 | 128)
-                    delta >>= 7
-                made.append(delta)
-        return bytes(made)
-
-
-class Logic:
-    """The gates of a netlist, by the net that each drives: its kind, and the nets at its inputs (A, B, S)."""
-
-    def __init__(self, gates: dict[int, tuple[str, list[Any]]]) -> None:
-        """Take the gates, and put each behind those it depends on."""
-        self.gates = gates
-        self.order = list(self.sorted())
-
-    def sorted(self) -> Iterator[int]:
-        """Yield the gates, each behind those it depends on."""
-        done: set[int] = set()
-        for start in self.gates:
-            waiting = [start]
-            while waiting:
-                net = waiting[-1]
-                if net in done:
-                    waiting.pop()
-                    continue
-                missing = [bit for bit in self.gates[net][1] if bit in self.gates and bit not in done]
-                if missing:
-                    waiting += missing
-                else:
-                    done.add(waiting.pop())
-                    yield net
-
-    def evaluate(self, graph: Graph, literals: dict[int | str, int]) -> Callable[[int | str], int]:
-        """Put the gates into a graph, where some nets have literals already; return what tells the literal of a net.
-
-        A net that nothing drives is an input of the graph by its name: what is undefined, too.
-        """
-        literals |= {"0": FALSE, "1": TRUE}
-
-        def of(bit: int | str) -> int:
-            if bit not in literals:
-                literals[bit] = graph.input(bit)
-            return literals[bit]
-
-        for net in self.order:
-            kind, pins = self.gates[net]
-            a = of(pins[0])
-            if kind == "$_NOT_":
-                literals[net] = a ^ 1
-                continue
-            b = of(pins[1])
-            if kind == "$_AND_":
-                literals[net] = graph.conjunction(a, b)
-            elif kind == "$_OR_":
-                literals[net] = graph.conjunction(a ^ 1, b ^ 1) ^ 1
-            elif kind == "$_MUX_":
-                literals[net] = graph.choice(of(pins[2]), b, a)
-            else:
-                literals[net] = graph.differ(a, b) ^ (kind == "$_XNOR_")
-        return of
-
-
-class Gates(Logic):
-    """A netlist of gates with an input that chooses a fault."""
-
-    def __init__(self, values: dict[str, Any], top: str, select: str) -> None:
-        """Take what `write_json` wrote after PASSES."""
-        module = values["modules"][top]
-        self.select: list[int] = module["ports"][select]["bits"]
-        gates: dict[int, tuple[str, list[Any]]] = {}
-        self.outputs: list[Any] = []
-        for port in module["ports"].values():
-            if port["direction"] == "output":
-                self.outputs += port["bits"]
-        for name, cell in module["cells"].items():
-            kind, ports = cell["type"], cell["connections"]
-            if kind in GATES:
-                gates[ports["Y"][0]] = kind, pins_of(ports)
-            elif kind == REGISTER:
-                self.outputs += ports["D"]
-            elif kind in MEMORIES:
-                self.outputs += [bit for port, bits in ports.items() if port != MEMORIES[kind] for bit in bits]
-            else:
-                raise ValueError(f"{name} is a {kind}, which is no gate")
-        super().__init__(gates)
-
-    def build(self, graph: Graph, fault: int) -> list[int]:
-        """Put the netlist with a fault into a graph; return the literals of its outputs."""
-        of = self.evaluate(graph, {bit: fault >> i & 1 for i, bit in enumerate(self.select)})
-        return [of(bit) for bit in self.outputs]
-
-
-def pins_of(ports: dict[str, list[Any]]) -> list[Any]:
-    """Return the nets at a gate's inputs."""
-    return [bit for port in ("A", "B", "S") for bit in ports.get(port, ())]
-
-
-def never(graph: Graph, literal: int, name: str, folder: Path) -> bool | None:
-    """Tell whether a literal is proved to be false for all inputs, None if ABC was ended for the time it took.
-
-    A file for ABC goes into `folder` meanwhile.
-    """
-    if literal in (FALSE, TRUE):
-        return literal == FALSE
-    (folder / name).write_bytes(graph.aiger(literal))
-    said = yosys.abc(f"read_aiger {name}; strash; iprove -M {CONFLICTS}", folder, SECONDS)
-    (folder / name).unlink()
-    return None if said is None else "UNSATISFIABLE" in said
-
 
 class Prover:
     """Proves faults to be none."""
 
-    def __init__(self, path: Path, top: str, select: str) -> None:
-        """Read the gates, packed, and put the netlist without fault into a graph."""
-        self.gates = Gates(json.loads(gzip.decompress(path.read_bytes())), top, select)
-        self.graph = Graph()
-        self.sound = self.gates.build(self.graph, 0)
+    def __init__(self, path: Path, top: str, select: str, folder: Path) -> None:
+        """Read the gates, packed, of which the input `select` chooses a fault; files for ABC go into `folder`."""
+        module = json.loads(gzip.decompress(path.read_bytes()))["modules"][top]
+        self.folder = folder
+        self.select: list[int] = module["ports"][select]["bits"]
+        gates: dict[Any, tuple[str, list[Any]]] = {}
+        outputs = [bit for port in module["ports"].values() if port["direction"] == "output" for bit in port["bits"]]
+        for name, cell in module["cells"].items():
+            kind, ports = cell["type"], cell["connections"]
+            if kind in GATES:
+                gates[ports["Y"][0]] = kind, [bit for port in "ABS" for bit in ports.get(port, ())]
+            elif kind == REGISTER:
+                outputs += ports["D"]
+            elif kind in MEMORIES:
+                outputs += [bit for port, bits in ports.items() if port != MEMORIES[kind] for bit in bits]
+            else:
+                raise ValueError(f"{name} is a {kind}, which is no gate")
+        self.lines = list(self.blif(gates, outputs))
+        (folder / "sound.blif").write_text(self.text(0))
 
-    def no_fault(self, number: int, folder: Path) -> bool:
-        """Tell whether a fault is proved to change nothing; files go into `folder`."""
-        faulty = self.gates.build(self.graph, number)
-        pairs = {(a, b) for a, b in zip(self.sound, faulty, strict=True) if a != b}
-        if not pairs:
-            return True
-        miter = self.graph.any(self.graph.differ(a, b) for a, b in sorted(pairs))
-        proved = never(self.graph, miter, f"fault-{number}.aig", folder)
-        if proved is None:
+    def blif(self, gates: dict[Any, tuple[str, list[Any]]], outputs: list[Any]) -> Iterator[str]:
+        """Yield the lines of the netlist; a net that nothing drives is an input, what is undefined too."""
+        used = {bit for _, pins in gates.values() for bit in pins}.union(outputs)
+        inputs = used.difference(gates, "01", self.select)
+        yield ".model netlist"
+        yield " ".join([".inputs", *sorted(f"n{bit}" for bit in inputs)])
+        yield " ".join([".outputs", *(f"o{number}" for number in range(len(outputs)))])
+        for net, (kind, pins) in gates.items():
+            yield " ".join([".names", *(f"n{bit}" for bit in pins), f"n{net}"])
+            yield from GATES[kind]
+        for number, bit in enumerate(outputs):
+            yield f".names n{bit} o{number}"
+            yield "1 1"
+
+    def text(self, fault: int) -> str:
+        """Return the netlist with a fault, or with none: 0."""
+        constants = {"0": 0, "1": 1} | {bit: fault >> i & 1 for i, bit in enumerate(self.select)}
+        made = [f".names n{bit}" + "\n1" * value for bit, value in constants.items()]
+        return "\n".join([*self.lines, *made, ".end\n"])
+
+    def no_fault(self, number: int) -> bool:
+        """Tell whether a fault is proved to change nothing."""
+        faulty = self.folder / f"fault-{number}.blif"
+        faulty.write_text(self.text(number))
+        said = yosys.abc(f"miter sound.blif {faulty.name}; strash; iprove -M {CONFLICTS}", self.folder, SECONDS)
+        faulty.unlink()
+        if said is None:
             raise yosys.OutOfTimeError(f"ABC was ended: it may take {SECONDS:.0f} s")
-        return proved
+        return "UNSATISFIABLE" in said

@@ -8,21 +8,18 @@ something. The exit status is 1 when a case is not as expected.
 """
 
 import argparse
-import json
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 
 from rich.console import Console
 from rich.table import Table
 
-from hwswap.project import paths, provenance
 from hwswap.verify.mark_race_model import Bus, Label, Memory, Model, Phase, Reader, Rules, State
 
 OUT = Console()
 ERR = Console(stderr=True, highlight=False)
-OUTPUT = paths.BUILD / "marks-race"
 
 LIMIT = 2_000_000
 """A case of more states than this is a mistake in the case: the search would take all memory."""
@@ -319,18 +316,11 @@ def run(options: argparse.Namespace) -> int:
         if outcome.wrong is not None:
             show(case, outcome)
     OUT.print(report(results))
-    seconds = round(time.monotonic() - begin, 1)
-    cases = [{**asdict(case), "as expected": expected(case, outcome), **asdict(outcome)} for case, outcome in results]
-    values = {"commit": provenance.commit(), "seconds": seconds, "cases": cases}
-    options.output.mkdir(parents=True, exist_ok=True)
-    (options.output / "marks-race.json").write_text(
-        json.dumps(values, indent=2, sort_keys=True, default=lambda of: of.value) + "\n"
-    )
     OUT.print(
         f"marks-race: {len(results)} cases, {sum(outcome.states for _, outcome in results):,} states; "
         f"{sum(outcome.wrong is None for _, outcome in results)} hold, "
         f"{sum(outcome.wrong is not None for _, outcome in results)} have counterexamples, "
-        f"{len(bad)} not as expected; {seconds:.0f} s",
+        f"{len(bad)} not as expected; {time.monotonic() - begin:.0f} s",
         highlight=False,
         soft_wrap=True,
     )

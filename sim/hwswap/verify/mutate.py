@@ -255,15 +255,12 @@ def try_all(numbers: Sequence[int], jobs: int, outcomes: Outcomes) -> None:
     if not left:
         return
     limits = without_fault(MUTATION_TESTS, MODEL, TESTS)
-    prover = Prover(MUTANTS / make_mutants.GATES, make_mutants.TOP, make_mutants.SELECT)
-    proving = threading.Lock()
+    prover = Prover(MUTANTS / make_mutants.GATES, make_mutants.TOP, make_mutants.SELECT, OUTPUT)
 
     def one(number: int) -> None:
         outcome = try_fault(number, MUTATION_TESTS, MODEL, TESTS, limits)
         if not outcome.by:
-            # One at a time, as the graph grows.
-            with proving:
-                outcome.how = proved(number, prover)
+            outcome.how = proved(number, prover)
         outcomes.add(outcome)
 
     with ThreadPoolExecutor(jobs) as pool:
@@ -278,7 +275,7 @@ def try_all(numbers: Sequence[int], jobs: int, outcomes: Outcomes) -> None:
 def proved(number: int, prover: Prover) -> str:
     """Tell what a survivor is: NONE, OUT_OF_TIME, or "" if nothing is proved of it."""
     try:
-        return NONE if prover.no_fault(number, OUTPUT) else ""
+        return NONE if prover.no_fault(number) else ""
     except yosys.OutOfTimeError:
         return OUT_OF_TIME
 

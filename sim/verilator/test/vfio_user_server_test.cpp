@@ -341,21 +341,22 @@ TEST_F(VfioUserServerTest, BrokenMessagesAreRefused) {
   EXPECT_EQ(recv(client.fd(), &byte, 1, 0), 0) << "a message shorter than its header ends the session";
 }
 
-class LyingVersionTest : public VfioUserServerTest {
+template <InjectedFault fault> class WithFault : public VfioUserServerTest {
 protected:
-  LyingVersionTest() : VfioUserServerTest(InjectedFault::version) {}
+  WithFault() : VfioUserServerTest(fault) {}
 };
+
+using LyingVersionTest = WithFault<InjectedFault::version>;
+using LyingOnesTest = WithFault<InjectedFault::ones>;
+using LyingGarbageTest = WithFault<InjectedFault::garbage>;
+using LyingDeviceTest = WithFault<InjectedFault::device>;
+using AstrayTest = WithFault<InjectedFault::astray>;
 
 TEST_F(LyingVersionTest, TheMajorVersionIsAnother) {
   VfioUserClient client = connect_and_greet();
   EXPECT_EQ(client.load<uint64_t>(0, HWSWAP_REG_VERSION), 2u << HWSWAP_VERSION_MAJOR_SHIFT);
   EXPECT_EQ(client.load<uint64_t>(0, HWSWAP_REG_ID), HWSWAP_ID_MAGIC_RESET);
 }
-
-class LyingOnesTest : public VfioUserServerTest {
-protected:
-  LyingOnesTest() : VfioUserServerTest(InjectedFault::ones) {}
-};
 
 TEST_F(LyingOnesTest, RegistersAreAllOnes) {
   VfioUserClient client = connect_and_greet();
@@ -364,11 +365,6 @@ TEST_F(LyingOnesTest, RegistersAreAllOnes) {
   EXPECT_EQ(engine.registers[HWSWAP_REG_CMD_BASE], 0u);
   EXPECT_EQ(client.load<uint16_t>(vu::region_config, 0), HWSWAP_PCI_ID_VENDOR);
 }
-
-class LyingGarbageTest : public VfioUserServerTest {
-protected:
-  LyingGarbageTest() : VfioUserServerTest(InjectedFault::garbage) {}
-};
 
 TEST_F(LyingGarbageTest, OnlyRingsOfGrantsAreSpoiled) {
   VfioUserClient client = connect_and_greet();
@@ -392,11 +388,6 @@ TEST_F(LyingGarbageTest, OnlyRingsOfGrantsAreSpoiled) {
   for (uint64_t offset = 0x1000 + 1280; offset < 0x2000; offset += 8)
     EXPECT_EQ(guest.word(offset), 0u) << "behind the rings";
 }
-
-class LyingDeviceTest : public VfioUserServerTest {
-protected:
-  LyingDeviceTest() : VfioUserServerTest(InjectedFault::device) {}
-};
 
 TEST_F(LyingDeviceTest, AGrantNamesTheOtherDeviceWithItsEpoch) {
   VfioUserClient client = connect_and_greet();
@@ -424,11 +415,6 @@ TEST_F(LyingDeviceTest, AGrantNamesTheOtherDeviceWithItsEpoch) {
   EXPECT_TRUE(copy(client, 0, 0x1010));
   EXPECT_EQ(guest.word(0x1010), place(1, 7));
 }
-
-class AstrayTest : public VfioUserServerTest {
-protected:
-  AstrayTest() : VfioUserServerTest(InjectedFault::astray) {}
-};
 
 TEST_F(AstrayTest, MarksOfGroupsAreElsewhere) {
   VfioUserClient client = connect_and_greet();

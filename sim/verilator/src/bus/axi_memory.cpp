@@ -23,16 +23,21 @@ constexpr uint8_t size_8_bytes = 3;
   throw EngineError(text.str());
 }
 
-void check_burst(const char *channel, uint64_t address, uint8_t len, uint8_t size, uint8_t burst) {
-  if (burst != burst_incr)
-    broken(channel, "the burst is not INCR", address);
-  if (size != size_8_bytes)
-    broken(channel, "the beats are not 8 bytes wide", address);
-  if (len > 15)
-    broken(channel, "the burst is longer than 16 beats", address);
-  const uint64_t first = address & ~uint64_t{7};
-  if (first >> 12 != (first + 8 * uint64_t{len}) >> 12)
-    broken(channel, "the burst crosses a 4 KiB boundary", address);
+/// `last`: what must have stayed as it was, as it was not accepted; or null.
+void check_address(const char *channel, const AxiAddress &now, const AxiAddress *last) {
+  if (last && now != *last)
+    broken(channel, "the request changed before it was accepted", last->address);
+  if (!now.valid)
+    return;
+  if (now.burst != burst_incr)
+    broken(channel, "the burst is not INCR", now.address);
+  if (now.size != size_8_bytes)
+    broken(channel, "the beats are not 8 bytes wide", now.address);
+  if (now.len > 15)
+    broken(channel, "the burst is longer than 16 beats", now.address);
+  const uint64_t first = now.address & ~uint64_t{7};
+  if (first >> 12 != (first + 8 * uint64_t{now.len}) >> 12)
+    broken(channel, "the burst crosses a 4 KiB boundary", now.address);
 }
 
 } // namespace
@@ -59,7 +64,7 @@ bool AxiMemory::stall() { return timing_.stall_percent && random_() % 100 < timi
 void AxiMemory::clock(const AxiRequest &in) {
   const bool held = held_aw_ || held_w_ || held_ar_;
   // Nearly all cycles carry nothing: leave at once, the simulation's speed hangs on it.
-  if (in.awvalid || in.wvalid || in.arvalid || held || busy() || timing_.stall_percent || !out_.arready) {
+  if (in.aw.valid || in.wvalid || in.ar.valid || held || busy() || timing_.stall_percent || !out_.arready) {
     check(in);
     accept(in);
     assign_beats();
@@ -74,31 +79,25 @@ void AxiMemory::clock(const AxiRequest &in) {
 }
 
 void AxiMemory::check(const AxiRequest &in) const {
-  if (held_aw_ && !(in.awvalid && in.awid == last_.awid && in.awaddr == last_.awaddr && in.awlen == last_.awlen))
-    broken("AW", "the request changed before it was accepted", last_.awaddr);
-  if (held_ar_ && !(in.arvalid && in.arid == last_.arid && in.araddr == last_.araddr && in.arlen == last_.arlen))
-    broken("AR", "the request changed before it was accepted", last_.araddr);
+  check_address("AW", in.aw, held_aw_ ? &last_.aw : nullptr);
+  check_address("AR", in.ar, held_ar_ ? &last_.ar : nullptr);
   if (held_w_ && !(in.wvalid && in.wdata == last_.wdata && in.wstrb == last_.wstrb && in.wlast == last_.wlast))
     broken("W", "the data changed before it was accepted", writes_.empty() ? 0 : writes_.back().address);
-  if (in.awvalid)
-    check_burst("AW", in.awaddr, in.awlen, in.awsize, in.awburst);
-  if (in.arvalid)
-    check_burst("AR", in.araddr, in.arlen, in.arsize, in.arburst);
 }
 
 void AxiMemory::accept(const AxiRequest &in) {
-  held_aw_ = in.awvalid && !out_.awready;
+  held_aw_ = in.aw.valid && !out_.awready;
   held_w_ = in.wvalid && !out_.wready;
-  held_ar_ = in.arvalid && !out_.arready;
-  if (in.awvalid && out_.awready)
-    writes_.push_back({in.awid, in.awaddr & ~uint64_t{7}, in.awlen + 1u});
+  held_ar_ = in.ar.valid && !out_.arready;
+  if (in.aw.valid && out_.awready)
+    writes_.push_back({in.aw.id, in.aw.address & ~uint64_t{7}, in.aw.len + 1u});
   if (in.wvalid && out_.wready) {
     beats_.push_back({in.wdata, in.wstrb, in.wlast});
     ++waiting_beats_;
     next_write_ = now_ + 1;
   }
-  if (in.arvalid && out_.arready)
-    reads_.push_back({in.arid, in.araddr & ~uint64_t{7}, in.arlen + 1u, 0, now_ + timing_.latency});
+  if (in.ar.valid && out_.arready)
+    reads_.push_back({in.ar.id, in.ar.address & ~uint64_t{7}, in.ar.len + 1u, 0, now_ + timing_.latency});
   if (out_.rvalid && in.rready) {
     out_.rvalid = false;
     if (out_.rlast)

@@ -40,9 +40,6 @@ public:
   /// A rising clock edge, at which the engine drove `in` and this slave drove signals().
   void clock(const AxiRequest &in);
 
-  /// Another latency, for the transfers to come.
-  void set_latency(unsigned cycles) { timing_.latency = cycles; }
-
   /// Take and answer nothing from here on, or again; what is visible stays.
   void hold(bool on) {
     held_ = on;

@@ -6,25 +6,26 @@
 
 namespace hwswap {
 
+/// Channel AW or AR.
+struct AxiAddress {
+  uint8_t id = 0;
+  uint64_t address = 0;
+  uint8_t len = 0;
+  uint8_t size = 0;
+  uint8_t burst = 0;
+  bool valid = false;
+
+  bool operator==(const AxiAddress &) const = default;
+};
+
 /// Driven by the engine's AXI4 master: 64 bits of data and address, 4 bits of id.
 struct AxiRequest {
-  uint8_t awid = 0;
-  uint64_t awaddr = 0;
-  uint8_t awlen = 0;
-  uint8_t awsize = 0;
-  uint8_t awburst = 0;
-  bool awvalid = false;
+  AxiAddress aw, ar;
   uint64_t wdata = 0;
   uint8_t wstrb = 0;
   bool wlast = false;
   bool wvalid = false;
   bool bready = false;
-  uint8_t arid = 0;
-  uint64_t araddr = 0;
-  uint8_t arlen = 0;
-  uint8_t arsize = 0;
-  uint8_t arburst = 0;
-  bool arvalid = false;
   bool rready = false;
 };
 

@@ -6,6 +6,8 @@
 #include "core_ops.h"
 #include "verilated.h"
 
+#include <utility>
+
 namespace hwswap {
 
 namespace {
@@ -14,30 +16,21 @@ constexpr unsigned reset_cycles = 8;
 
 /// The core's operation for an opcode.
 uint8_t operation(uint8_t opcode) {
-  switch (opcode) {
-  case HWSWAP_OPCODE_SWAPON_PREPARE:
-    return HWSWAP_CORE_OP_swaponPrepare;
-  case HWSWAP_OPCODE_MARK_BAD:
-    return HWSWAP_CORE_OP_markBad;
-  case HWSWAP_OPCODE_SWAPON:
-    return HWSWAP_CORE_OP_swapon;
-  case HWSWAP_OPCODE_SWAPOFF_BEGIN:
-    return HWSWAP_CORE_OP_swapoffBegin;
-  case HWSWAP_OPCODE_SWAPOFF:
-    return HWSWAP_CORE_OP_swapoff;
-  case HWSWAP_OPCODE_ALLOC:
-    return HWSWAP_CORE_OP_alloc;
-  case HWSWAP_OPCODE_FREE:
-    return HWSWAP_CORE_OP_free;
-  case HWSWAP_OPCODE_CHECK:
-    return HWSWAP_CORE_OP_check;
-  case HWSWAP_OPCODE_DISCARD_TAKE:
-    return HWSWAP_CORE_OP_discardTake;
-  case HWSWAP_OPCODE_DISCARD_DONE:
-    return HWSWAP_CORE_OP_discardDone;
-  default:
-    throw EngineError("the core alone does not know opcode " + std::to_string(opcode));
-  }
+  static constexpr std::pair<uint8_t, uint8_t> operations[] = {
+      {HWSWAP_OPCODE_SWAPON_PREPARE, HWSWAP_CORE_OP_swaponPrepare},
+      {HWSWAP_OPCODE_MARK_BAD, HWSWAP_CORE_OP_markBad},
+      {HWSWAP_OPCODE_SWAPON, HWSWAP_CORE_OP_swapon},
+      {HWSWAP_OPCODE_SWAPOFF_BEGIN, HWSWAP_CORE_OP_swapoffBegin},
+      {HWSWAP_OPCODE_SWAPOFF, HWSWAP_CORE_OP_swapoff},
+      {HWSWAP_OPCODE_ALLOC, HWSWAP_CORE_OP_alloc},
+      {HWSWAP_OPCODE_FREE, HWSWAP_CORE_OP_free},
+      {HWSWAP_OPCODE_CHECK, HWSWAP_CORE_OP_check},
+      {HWSWAP_OPCODE_DISCARD_TAKE, HWSWAP_CORE_OP_discardTake},
+      {HWSWAP_OPCODE_DISCARD_DONE, HWSWAP_CORE_OP_discardDone}};
+  for (const auto &[command, core] : operations)
+    if (command == opcode)
+      return core;
+  throw EngineError("the core alone does not know opcode " + std::to_string(opcode));
 }
 
 } // namespace

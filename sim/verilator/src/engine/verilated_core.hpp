@@ -24,7 +24,6 @@ struct CoreAnswer {
   uint8_t status;
   uint8_t device;
   uint32_t offset;
-  /// What goes in front of the offset in RESULT.SLOT.
 };
 
 /// What can be seen of one cycle.

@@ -126,23 +126,13 @@ void VerilatedEngine::step() {
   dump_waves();
   // The engine's outputs for this cycle have settled: what is seen here is what counts at the edge.
   AxiRequest request;
-  request.awid = m.m_axi_awid;
-  request.awaddr = m.m_axi_awaddr;
-  request.awlen = m.m_axi_awlen;
-  request.awsize = m.m_axi_awsize;
-  request.awburst = m.m_axi_awburst;
-  request.awvalid = m.m_axi_awvalid;
+  request.aw = {m.m_axi_awid, m.m_axi_awaddr, m.m_axi_awlen, m.m_axi_awsize, m.m_axi_awburst, m.m_axi_awvalid != 0};
   request.wdata = m.m_axi_wdata;
   request.wstrb = m.m_axi_wstrb;
   request.wlast = m.m_axi_wlast;
   request.wvalid = m.m_axi_wvalid;
   request.bready = m.m_axi_bready;
-  request.arid = m.m_axi_arid;
-  request.araddr = m.m_axi_araddr;
-  request.arlen = m.m_axi_arlen;
-  request.arsize = m.m_axi_arsize;
-  request.arburst = m.m_axi_arburst;
-  request.arvalid = m.m_axi_arvalid;
+  request.ar = {m.m_axi_arid, m.m_axi_araddr, m.m_axi_arlen, m.m_axi_arsize, m.m_axi_arburst, m.m_axi_arvalid != 0};
   request.rready = m.m_axi_rready;
   AxilResponse response;
   response.awready = m.s_axil_awready;

@@ -20,31 +20,17 @@ struct SimulationOptions {
   AxiTiming timing;
   /// Seed of what registers hold before reset.
   uint32_t seed = 1;
-  /// Wave file to write (FST), or empty. Only in a build with waves, see have_waves.
+  /// Wave file to write (FST), or empty. Only in a build with waves.
   std::string waves;
   /// File for line and toggle coverage, written when the engine goes, or empty. Only in a build with coverage.
   std::string coverage;
-  /// Which fault is active, 0 for none. Only in a build of a model with faults, see have_faults.
+  /// Which fault is active, 0 for none. Only in a build of a model with faults.
   uint32_t fault = 0;
   /// A register transaction that takes longer (cycles) counts as hanging; a clear of the largest store fits well in.
   uint64_t patience = 1'000'000;
   /// A simulation that takes more cycles counts as hanging, 0: it may take any number.
   uint64_t max_cycles = 0;
 };
-
-/// Whether this program was built with wave dumping (make WAVES=1).
-#ifdef HWSWAP_WAVES
-constexpr bool have_waves = true;
-#else
-constexpr bool have_waves = false;
-#endif
-
-/// Whether the model in this program has faults to choose from (make FAULTS=1).
-#ifdef HWSWAP_FAULTS
-constexpr bool have_faults = true;
-#else
-constexpr bool have_faults = false;
-#endif
 
 /// Engine made of the Verilated module HwSwap. Assertions of the RTL and missing answers throw EngineError.
 class VerilatedEngine final : public Engine {
@@ -65,8 +51,6 @@ public:
   uint64_t dma_write_beats() const override { return memory_.write_beats(); }
   uint64_t dma_errors() const override { return memory_.errors(); }
 
-  /// Another latency of memory, for the transfers to come.
-  void set_latency(unsigned cycles) { memory_.set_latency(cycles); }
   void hold_memory(bool hold) override { memory_.hold(hold); }
   bool take_irq_rise() override;
 

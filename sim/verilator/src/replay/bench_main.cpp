@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // hwswap-bench: a trace on the Verilated core alone, its input kept full, every decision compared and every cycle told.
 #include "common/errors.hpp"
-#include "common/progress.hpp"
 #include "engine/verilated_core.hpp"
 #include "replay/cycle_tally.hpp"
 #include "trace/trace_commands.hpp"
@@ -20,7 +19,6 @@ using namespace hwswap;
 
 /// Cycles without an answer after which the core counts as hanging.
 constexpr uint64_t patience = 1'000'000;
-constexpr uint64_t progress_stride = 4096;
 
 struct Options {
   std::string trace;
@@ -41,7 +39,6 @@ public:
 
   /// Replay the whole trace; the text of the first difference, or an empty one.
   std::string run() {
-    Progress progress(trace_.records.size());
     size_t next = 0;
     std::optional<Command> command;
     while (done_ < trace_.records.size()) {
@@ -57,8 +54,6 @@ public:
       if (cycle.answer) {
         if (const std::string difference = answered(*cycle.answer); !difference.empty())
           return difference;
-        if (done_ % progress_stride == 0)
-          progress.update(done_, cycle_);
       }
       note(cycle.events);
       if (cycle.accepted) {

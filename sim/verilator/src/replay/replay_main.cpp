@@ -18,32 +18,24 @@ using namespace hwswap;
 struct Options {
   std::string trace;
   std::string json;
-  std::string decisions;
   bool registers = false;
   uint64_t memory_base = 0x12'3400'0000; // above 4 GiB, so that more than the lower half of an address counts
   uint64_t patience = CommandRing::default_patience;
   SimulationOptions simulation;
 };
 
-std::ofstream open_output(const std::string &path, const char *option) {
-  std::ofstream out(path);
-  if (!out)
-    throw UserError("cannot write " + path + ": choose another place with " + option);
-  return out;
-}
-
 int replay(const Options &options) {
   const Trace trace = read_trace(options.trace);
-  std::ofstream decisions;
-  if (!options.decisions.empty())
-    decisions = open_output(options.decisions, "--decisions");
   std::ofstream json;
-  if (!options.json.empty())
-    json = open_output(options.json, "--json");
+  if (!options.json.empty()) {
+    json.open(options.json);
+    if (!json)
+      throw UserError("cannot write " + options.json + ": choose another place with --json");
+  }
 
   FlatMemory rings(options.memory_base, CommandRing::bytes(Replayer::ring_log2));
   VerilatedEngine engine(rings, options.simulation);
-  Replayer replayer(engine, rings, trace, decisions.is_open() ? &decisions : nullptr, options.patience);
+  Replayer replayer(engine, rings, trace, options.patience);
   const auto begin = std::chrono::steady_clock::now();
   const auto difference = replayer.run(options.registers);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
@@ -55,7 +47,7 @@ int replay(const Options &options) {
   if (json.is_open())
     json << report.dump(2) << '\n';
   if (difference) {
-    std::cerr << "hwswap-replay: " << options.trace << ": " << difference->text << '\n';
+    std::cerr << "hwswap-replay: " << options.trace << ": " << *difference << '\n';
     return 1;
   }
   std::cout << report["ops"] << " operations, all as in the trace; " << report["cycles"] << " cycles, " << std::fixed
@@ -84,7 +76,6 @@ int main(int argc, char **argv) {
       ->check(CLI::Range(1u, 2147483646u))
       ->capture_default_str();
   app.add_option("--json", options.json, "Write the figures to this file");
-  app.add_option("--decisions", options.decisions, "Write the outcome of each ALLOC to this file");
   app.add_flag("--registers", options.registers, "ALLOC and FREE through the CPU pages instead of the command ring");
   app.add_option("--memory-base", options.memory_base, "Bus address of the memory with the rings, a multiple of 4096")
       ->check(CLI::Range(uint64_t{0}, ~uint64_t{0} - 0xFFFFFF))

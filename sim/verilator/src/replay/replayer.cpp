@@ -5,13 +5,10 @@
 #include "engine/statistics.hpp"
 
 #include <algorithm>
-#include <ostream>
 
 namespace hwswap {
 
 namespace {
-
-constexpr uint64_t progress_stride = 1024;
 
 std::string outcome(bool failed, unsigned type, uint64_t slot) {
   return failed ? "a failure (NO_SPACE)" : "device " + std::to_string(type) + " slot " + std::to_string(slot);
@@ -19,8 +16,8 @@ std::string outcome(bool failed, unsigned type, uint64_t slot) {
 
 } // namespace
 
-Replayer::Replayer(Engine &engine, FlatMemory &memory, const Trace &trace, std::ostream *decisions, uint64_t patience)
-    : engine_(engine), trace_(trace), decisions_(decisions), ring_(engine, memory, ring_log2, patience),
+Replayer::Replayer(Engine &engine, FlatMemory &memory, const Trace &trace, uint64_t patience)
+    : engine_(engine), trace_(trace), ring_(engine, memory, ring_log2, patience),
       commands_(field_get(engine.read_register(HWSWAP_REG_CAPS), HWSWAP_CAPS_CLUSTERS)) {
   check_capacity();
 }
@@ -47,22 +44,18 @@ void Replayer::clear_engine() {
       throw EngineError("CONTROL.RESET does not go back to 0: the engine hangs in its reset");
 }
 
-std::optional<Difference> Replayer::run(bool registers) {
+std::optional<std::string> Replayer::run(bool registers) {
   registers_ = registers;
   clear_engine();
   ring_.enable();
-  std::optional<Difference> difference;
-  {
-    Progress progress(trace_.records.size());
-    begin_cycle_ = end_cycle_ = engine_.cycles();
-    difference = registers_ ? run_registers(progress) : run_ring(progress);
-    end_cycle_ = engine_.cycles();
-  }
+  begin_cycle_ = engine_.cycles();
+  const auto difference = registers_ ? run_registers() : run_ring();
+  end_cycle_ = engine_.cycles();
   statistics_ = read_statistics(engine_);
   return difference ? difference : self_test();
 }
 
-std::optional<Difference> Replayer::run_ring(Progress &progress) {
+std::optional<std::string> Replayer::run_ring() {
   const size_t end = trace_.records.size();
   size_t pushed = 0;
   uint64_t last_completion = engine_.cycles();
@@ -82,8 +75,6 @@ std::optional<Difference> Replayer::run_ring(Progress &progress) {
       if (auto difference = compare(*completion))
         return difference;
       last_completion = engine_.cycles();
-      if (done_ % progress_stride == 0)
-        progress.update(done_, engine_.cycles() - begin_cycle_);
     }
     if (engine_.cycles() - last_completion > ring_.patience())
       throw EngineError("the engine has not completed operation " + std::to_string(done_) + " (" +
@@ -93,7 +84,7 @@ std::optional<Difference> Replayer::run_ring(Progress &progress) {
   return std::nullopt;
 }
 
-std::optional<Difference> Replayer::run_registers(Progress &progress) {
+std::optional<std::string> Replayer::run_registers() {
   for (unsigned cpu = 0; cpu < std::min<size_t>(trace_.cpus, sequence_.size()); ++cpu) {
     const uint32_t page = HWSWAP_REG_CPU_PAGE_BASE + cpu * HWSWAP_REG_CPU_PAGE_STRIDE;
     sequence_.at(cpu) = static_cast<uint16_t>(
@@ -111,8 +102,6 @@ std::optional<Difference> Replayer::run_registers(Progress &progress) {
     const bool by_register = record.op == TraceOp::free || (record.op == TraceOp::alloc && has_page);
     if (auto difference = compare(by_register ? request(record, command) : ring_.run(command)))
       return difference;
-    if (done_ % progress_stride == 0)
-      progress.update(done_, engine_.cycles() - begin_cycle_);
   }
   return std::nullopt;
 }
@@ -169,22 +158,14 @@ void Replayer::write_policy(const TraceRecord &record) {
 }
 
 /// Compare the outcome of operation done_ with the trace and count it.
-std::optional<Difference> Replayer::compare(const Completion &c) {
+std::optional<std::string> Replayer::compare(const Completion &c) {
   const TraceRecord &r = trace_.records[done_];
   const auto differs = [&](const std::string &expected, const std::string &got) {
-    return Difference{done_, "operation " + std::to_string(done_) + " (" + describe(r) + "): expected " + expected +
-                                 ", got " + got};
+    return "operation " + std::to_string(done_) + " (" + describe(r) + "): expected " + expected + ", got " + got;
   };
   const bool alloc = r.op == TraceOp::alloc;
   const bool take = r.op == TraceOp::discard_take;
   const bool no_space = (alloc || take) && c.status == HWSWAP_STATUS_NO_SPACE;
-  if (decisions_ && alloc) {
-    *decisions_ << done_ << " cpu " << +r.cpu << " order " << +r.order;
-    if (c.status == HWSWAP_STATUS_OK)
-      *decisions_ << " device " << +c.type << " slot " << c.slot << '\n';
-    else
-      *decisions_ << ' ' << status_name(c.status) << '\n';
-  }
   if (c.status != HWSWAP_STATUS_OK && !no_space)
     return differs(alloc ? outcome(r.type == trace_failed, r.type, r.a) : "OK", status_name(c.status));
   // Slot 0 is the header's, so its cluster is never empty: 0 stands for none.
@@ -201,7 +182,7 @@ std::optional<Difference> Replayer::compare(const Completion &c) {
   return std::nullopt;
 }
 
-std::optional<Difference> Replayer::self_test() {
+std::optional<std::string> Replayer::self_test() {
   for (unsigned type = 0; type < trace_.devices; ++type) {
     if (!commands_.claimed(type))
       continue;
@@ -210,9 +191,9 @@ std::optional<Difference> Replayer::self_test() {
     command.type = static_cast<uint8_t>(type);
     const Completion completion = ring_.run(command);
     if (completion.status != HWSWAP_STATUS_OK || completion.slot != 0)
-      return Difference{done_, "the self-test (CHECK) of device " + std::to_string(type) +
-                                   " after the last operation: " + "expected OK with 0 faults, got " +
-                                   status_name(completion.status) + " with " + std::to_string(completion.slot)};
+      return "the self-test (CHECK) of device " + std::to_string(type) +
+             " after the last operation: expected OK with 0 faults, got " + status_name(completion.status) + " with " +
+             std::to_string(completion.slot);
   }
   return std::nullopt;
 }

@@ -3,21 +3,13 @@
 #pragma once
 
 #include "common/histogram.hpp"
-#include "common/progress.hpp"
 #include "engine/command_ring.hpp"
 #include "trace/trace_commands.hpp"
 
 #include <array>
-#include <iosfwd>
 #include <map>
 
 namespace hwswap {
-
-/// The first operation whose outcome differs from the trace's.
-struct Difference {
-  size_t operation;
-  std::string text;
-};
 
 /// Replays one trace. Make one, run() it, ask for report().
 class Replayer {
@@ -25,14 +17,14 @@ public:
   /// Entries of the command ring, as a power of two: the largest the engine knows.
   static constexpr unsigned ring_log2 = 12;
 
-  /// `memory` is what the engine reaches, at least CommandRing::bytes(ring_log2). Each ALLOC's outcome is written to
-  /// `decisions` unless that is null. An operation that takes more than `patience` cycles counts as hanging.
-  Replayer(Engine &engine, FlatMemory &memory, const Trace &trace, std::ostream *decisions,
-           uint64_t patience = CommandRing::default_patience);
+  /// `memory` is what the engine reaches, at least CommandRing::bytes(ring_log2). An operation that takes more than
+  /// `patience` cycles counts as hanging.
+  Replayer(Engine &engine, FlatMemory &memory, const Trace &trace, uint64_t patience = CommandRing::default_patience);
 
   /// Replay. `registers`: ALLOC and FREE go through the CPU pages, one at a time, instead of the command ring. Every
-  /// device still in use at the end is checked by the engine's self-test. Returns the first difference, or nothing.
-  std::optional<Difference> run(bool registers);
+  /// device still in use at the end is checked by the engine's self-test. Returns the first difference in words, or
+  /// nothing.
+  std::optional<std::string> run(bool registers);
 
   /// Operations, cycles, cycles by kind of operation, the engine's statistics.
   nlohmann::json report() const;
@@ -40,16 +32,15 @@ public:
 private:
   void check_capacity();
   void clear_engine();
-  std::optional<Difference> run_ring(Progress &progress);
-  std::optional<Difference> run_registers(Progress &progress);
+  std::optional<std::string> run_ring();
+  std::optional<std::string> run_registers();
   Completion request(const TraceRecord &record, const Command &command);
   void write_policy(const TraceRecord &record);
-  std::optional<Difference> compare(const Completion &completion);
-  std::optional<Difference> self_test();
+  std::optional<std::string> compare(const Completion &completion);
+  std::optional<std::string> self_test();
 
   Engine &engine_;
   const Trace &trace_;
-  std::ostream *decisions_;
   CommandRing ring_;
   TraceCommands commands_;
   std::array<uint16_t, HWSWAP_REG_CPU_PAGE_COUNT> sequence_{};

@@ -31,52 +31,40 @@ uint64_t TraceCommands::claim(unsigned type, uint32_t pages) {
 }
 
 Command TraceCommands::next(const TraceRecord &r) {
+  // By the record's operation.
+  static constexpr uint8_t opcodes[] = {
+      HWSWAP_OPCODE_NOP,           HWSWAP_OPCODE_SWAPON_PREPARE, HWSWAP_OPCODE_MARK_BAD, HWSWAP_OPCODE_SWAPON,
+      HWSWAP_OPCODE_SWAPOFF_BEGIN, HWSWAP_OPCODE_SWAPOFF,        HWSWAP_OPCODE_ALLOC,    HWSWAP_OPCODE_FREE,
+      HWSWAP_OPCODE_DISCARD_TAKE,  HWSWAP_OPCODE_DISCARD_DONE};
+  if (writes_register(r.op))
+    throw std::logic_error("the write of a register is no command");
   Command c;
+  c.opcode = opcodes[static_cast<size_t>(r.op)];
   c.type = r.type;
   switch (r.op) {
   case TraceOp::prepare:
-    c.opcode = HWSWAP_OPCODE_SWAPON_PREPARE;
     devices_.at(r.type).reset();
     c.arg0 = r.a | claim(r.type, r.a) << 32;
     c.arg1 = r.b;
     c.arg2 = (r.c & 0xffff) | uint64_t{++epoch_} << 16 | uint64_t{r.cpu} << 24;
     break;
-  case TraceOp::bad:
-    c.opcode = HWSWAP_OPCODE_MARK_BAD;
-    c.arg0 = r.a;
-    c.nr = static_cast<uint16_t>(r.b);
-    break;
-  case TraceOp::swapon:
-    c.opcode = HWSWAP_OPCODE_SWAPON;
-    break;
-  case TraceOp::swapoff_begin:
-    c.opcode = HWSWAP_OPCODE_SWAPOFF_BEGIN;
-    break;
   case TraceOp::swapoff:
-    c.opcode = HWSWAP_OPCODE_SWAPOFF;
     devices_.at(r.type).reset();
     break;
   case TraceOp::alloc:
-    c.opcode = HWSWAP_OPCODE_ALLOC;
     c.type = 0;
     c.cpu = r.cpu;
     c.order = r.order;
     break;
+  case TraceOp::bad:
   case TraceOp::free:
-    c.opcode = HWSWAP_OPCODE_FREE;
-    c.arg0 = r.a;
     c.nr = static_cast<uint16_t>(r.b);
-    break;
-  case TraceOp::discard_take:
-    c.opcode = HWSWAP_OPCODE_DISCARD_TAKE;
-    break;
+    [[fallthrough]];
   case TraceOp::discard_done:
-    c.opcode = HWSWAP_OPCODE_DISCARD_DONE;
     c.arg0 = r.a;
     break;
-  case TraceOp::policy:
-  case TraceOp::node:
-    throw std::logic_error("the write of a register is no command");
+  default:
+    break;
   }
   return c;
 }
