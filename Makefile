@@ -180,9 +180,9 @@ bench-loads: guest kernel-unpatched kernel-tuned model-grants-only ## swap bench
 bench-engine: model # cycles of the engine on recorded traces, beside the targets
 	@$(ENV) python -m hwswap bench engine
 
-# ONLY="swapoff offsets": these alone; "devices fallbacks" need guests, and are made when they are named.
+# ONLY="swapoff offsets cache": these alone; "devices fallbacks" need guests, and are made when they are named.
 experiments: setup $(if $(filter devices fallbacks,$(ONLY)),guest kernel-unpatched kernel-6.12)
-experiments: # published tables on swap allocation, made again in kind: build/results [ONLY=offsets] [SHORT=1]
+experiments: # published tables on swap allocation, made again in kind: build/results [ONLY=cache] [SHORT=1]
 	@$(ENV) python -m hwswap experiments $(ONLY) $(if $(SHORT),--short)
 
 report: setup # a page of all figures on record, or of RESULTS=build/results beside them: build/report

@@ -57,7 +57,7 @@ def test_a_wrong_name_is_one_sentence(capsys):
         cli.main(["experiments", "zoned"])
     assert ended.value.code == 2
     said = capsys.readouterr().err
-    assert "there is no experiment zoned: choose swapoff, offsets, devices, fallbacks" in said
+    assert "there is no experiment zoned: choose swapoff, offsets, cache, devices, fallbacks" in said
     assert said.count("\n") == 1
 
 

@@ -79,7 +79,7 @@ def record_command(options: argparse.Namespace) -> int:
 
 
 def convert_command(options: argparse.Namespace) -> int:
-    """Write a trace in the lowest format version that holds it, whole or in part."""
+    """Write a trace in the lowest format version that holds it."""
     loaded = convert.load(options.file, options.kernel)
     if options.plain:
         for reason in convert.lost(loaded):

@@ -2,9 +2,10 @@
 """Makes published tables on swap allocation again, in kind, with the golden model: published, ours, and their ratio.
 
 swapoff: readahead windows that are adaptive and fixed, page_cluster 1 to 8. offsets: next offset shared, per CPU, and
-per CPU in random trunks of 64 MiB. With real kernels beside the model, so made only if they are named: devices: four
-equal devices, one after the other, by node, in turn. fallbacks: large folios that are split. Each says what cannot be
-compared; docs/experiments.md says why figures differ. Results are files in build/results.
+per CPU in random trunks of 64 MiB. cache: a table a cluster, and a tree for each 64 MiB. With real kernels beside the
+model, so made only if they are named: devices: four equal devices, one after the other, by node, in turn. fallbacks:
+large folios that are split. Each says what cannot be compared; docs/experiments.md says why figures differ. Results
+are files in build/results.
 """
 
 import argparse
@@ -13,13 +14,14 @@ from collections.abc import Callable
 
 from rich.console import Console
 
-from hwswap.experiments import devices, fallbacks, offsets, swapoff
+from hwswap.experiments import cache, devices, fallbacks, offsets, swapoff
 from hwswap.experiments.comparison import Result
 from hwswap.results import schema
 
 EXPERIMENTS: dict[str, Callable[[int, bool], Result]] = {
     "swapoff": swapoff.run,
     "offsets": offsets.run,
+    "cache": cache.run,
     "devices": devices.run,
     "fallbacks": fallbacks.run,
 }

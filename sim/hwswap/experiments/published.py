@@ -75,6 +75,16 @@ RANDOM_TRUNK_AFTER = (1.19, 1.19)
 PROCESSES = 16
 """Of pmbench in both: as many CPUs swap at the same time."""
 
+SWAP_TABLE = Source(
+    "mm, swap: introduce swap table as swap cache (phase I)",
+    "Kairui Song",
+    "cover letter of a patch series, version 4, on the kernel's mailing lists",
+    "17 September 2025",
+)
+
+SWAP_TABLE_MEMORY = 1.0
+"""Of SWAP_TABLE, in words: the memory is about the same as before on average, in a few cases about 1 % more."""
+
 ROUND_ROBIN = Source(
     "mm/swap: select swap device with default priority round robin",
     "Baoquan He",
