@@ -126,6 +126,19 @@ make_kernel_tuned() {
 	KERNEL_CONFIG="sw/driver/kernel.config $1/fragment" make_kernel "$1" x86 "$2"
 }
 
+# The kernel of the simulated SoC with four harts: with a patch more, which lets the bench run on several CPUs.
+smp_fragment=litex/linux/kernel-smp.config smp_patches=litex/linux/patches
+
+# make_kernel_riscv_smp DIRECTORY SOURCE
+make_kernel_riscv_smp() {
+	mkdir "$1/patches"
+	# In this order, by their names.
+	cp sw/driver/patches/*.patch "$1/patches"
+	local patch
+	for patch in "$smp_patches"/*.patch; do cp "$patch" "$1/patches/smp-${patch##*/}"; done
+	KERNEL_PATCHES=$1/patches KERNEL_CONFIG="litex/linux/kernel.config $smp_fragment" make_kernel "$1" riscv "$2"
+}
+
 # make_modules DIRECTORY KERNEL [VARIABLE=VALUE...]
 make_modules() {
 	mkdir "$1/obj"
@@ -189,10 +202,10 @@ make_load_program() {
 	chmod +x "$1/run"
 }
 
-# make_initramfs_riscv DIRECTORY
+# make_initramfs_riscv DIRECTORY SUFFIX: of the kernel and the driver whose names end so
 make_initramfs_riscv() {
-	make -C litex/linux/init SYSROOT="$HWSWAP_ROOT/build/kernel-riscv/sysroot" OUT="$1"
-	riscv64-linux-gnu-strip --strip-debug -o "$1/hwswap.ko" build/modules-riscv/hwswap.ko
+	make -C litex/linux/init SYSROOT="$HWSWAP_ROOT/build/kernel-$2/sysroot" OUT="$1"
+	riscv64-linux-gnu-strip --strip-debug -o "$1/hwswap.ko" "build/modules-$2/hwswap.ko"
 	sim/setup/env python -m hwswap_soc.linux.linux_image --init "$1/init" --module "$1/hwswap.ko" \
 		--output "$1/initramfs.cpio"
 }

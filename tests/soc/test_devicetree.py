@@ -112,6 +112,24 @@ def test_a_soc_that_does_not_fit_is_one_sentence(exported, tmp_path, change, tex
         blob(soc, exported / "engine.json", "sim", tmp_path)
 
 
+def test_a_soc_with_four_harts_has_a_node_and_interrupts_for_each(exported, tmp_path):
+    # Imported here: LiteX takes its time.
+    from hwswap_soc.simulation import rocket4
+
+    assert devicetree.HARTS[rocket4.NAME] == rocket4.HARTS
+    soc = changed(exported, tmp_path, lambda content: content["constants"].update(config_cpu_name=rocket4.NAME))
+    memories = json.loads(soc.read_text())["memories"]
+    tree = blob(soc, exported / "engine.json", "sim", tmp_path)
+    cpus = [f"/cpus/cpu@{hart}" for hart in range(4)]
+    assert [get(tree, cpu, "reg") for cpu in cpus] == [["0"], ["1"], ["2"], ["3"]]
+    handles = [get(tree, f"{cpu}/interrupt-controller", "phandle")[0] for cpu in cpus]
+    assert len(set(handles)) == 4
+    for node, numbers in (("clint", ("3", "7")), ("plic", ("b", "9"))):
+        path = f"/soc/{node.replace('plic', 'interrupt-controller')}@{memories[node]['base']:x}"
+        wanted = [cell for handle in handles for number in numbers for cell in (handle, number)]
+        assert get(tree, path, "interrupts-extended") == wanted
+
+
 def test_card_holds_all_that_a_board_loads(exported, tmp_path, monkeypatch):
     for name in ("OPENSBI", "KERNEL", "INITRAMFS"):
         (tmp_path / name).write_bytes(name.encode())

@@ -113,6 +113,24 @@ def test_a_plan_is_done_in_each_mode(boot):
     ]
 
 
+def test_a_plan_for_several_harts_names_how_many_make_the_calls(boot):
+    words = linux_plan.bootargs(("off",), (1, 2))
+    assert " maxcpus=2 " in words
+    said, done = boot(words)
+    assert collect(said).status == 0
+    assert [line.removeprefix(f"{BENCH} ") for line in done if line.startswith(BENCH)] == [
+        *(
+            f"{order} {count} 0 {harts}"
+            for order, most in ((0, 192), (4, 24))
+            for harts in (1, 2)
+            for count in (1, most)
+        ),
+        "fill 4095 1 10",
+        *(f"0 {count} 0 {harts}" for harts in (1, 2) for count in (1, 96)),
+        "drop",
+    ]
+
+
 def test_a_bit_that_changed_is_a_wrong_byte(boot):
     said, _ = boot("hwswap_modes=off hwswap_plan=swap:0:2", HOST_DAMAGE="1")
     collected = collect(said)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is made of the console of Linux on the simulated SoC, and when that counts as failed."""
 
+import argparse
 import json
 
 import pytest
 from hwswap.cli import main as cli
 from hwswap.results import schema
-from hwswap_soc.linux import linux_figures, linux_image
+from hwswap_soc.linux import linux, linux_figures, linux_image
 from hwswap_soc.linux.linux_result import Collected, failures
 from hwswap_soc.simulation import shown
 from rich.console import Console
@@ -119,6 +120,29 @@ def test_calls_are_figures_of_two_states():
     assert ("allocate order 9", "hint", 60008) in [(figure.what, figure.of, figure.value) for figure in empty]
 
 
+def test_each_number_of_harts_is_measured_by_itself_and_what_is_missing_is_said():
+    lines = []
+    for mode, less in (("off", 0), ("hint", 100)):
+        for cpus in (1, 2):
+            for op in ("alloc", "free"):
+                cycles = 500 + 500 * cpus - less
+                lines += [bench(mode, op, order, cycles, 8, cpus=cpus) for order in (0, 4)]
+                lines.append(bench(mode, op, 0, cycles + 7, 8, "full", cpus=cpus))
+    # The free of the last case: mode hint, nearly full, on two harts.
+    figures, missing = linux_figures.on_harts(collect(lines[:-1]), (1, 2), ("off", "hint"))
+    assert missing == ["hint: 90 % full, order 0 on 2 harts was not measured."]
+    assert len(figures) == 2 * len(linux_figures.CASES) * 2 - 1
+    found = {(figure.what, figure.of): figure.value for figure in figures}
+    assert found["an allocation and its free, empty, order 4, 2 harts", "off"] == 3000
+    assert found["an allocation and its free, 90 % full, order 0, 1 harts", "hint"] == 1814
+
+
+@pytest.mark.parametrize("text", ["2", "1,1", "2,1", "1,5", "1,", "", "1,x"])
+def test_numbers_of_harts_that_make_no_sense_are_refused(text):
+    with pytest.raises(argparse.ArgumentTypeError, match="rising numbers of harts"):
+        linux.hart_numbers(text)
+
+
 def test_ram_image_puts_parts_where_they_are_expected(tmp_path):
     linux_image.ram({0x8000_0000: b"firmware", 0x8300_0000: b"files", 0x8020_0000: b"kernel"}, tmp_path / "ram")
     content = (tmp_path / "ram").read_bytes()
@@ -136,11 +160,12 @@ def test_a_part_that_does_not_fit_is_one_sentence(tmp_path):
     ("options", "says"),
     [
         (["--modes", "off"], "run 'make soc-linux'"),
+        (["--harts", "1,2"], "run 'make soc-linux-smp'"),
         (["--modes", "fast"], "--modes takes some of off, hint, scan"),
     ],
 )
 def test_what_is_missing_or_unknown_is_one_sentence(options, says, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(linux_image, "INITRAMFS", tmp_path / "none")
+    monkeypatch.setattr(linux, "BUILD", tmp_path)
     assert cli.main(["soc", "linux", *options, "-o", str(tmp_path)]) == 1
     said = capsys.readouterr().err
     assert says in said and said.count("\n") == 1

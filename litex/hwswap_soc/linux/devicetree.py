@@ -2,6 +2,7 @@
 """Writes the device tree of a SoC with a Rocket CPU, from LiteX's exports and what the engine was built as."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from string import Template
@@ -13,7 +14,9 @@ from hwswap_litex import EngineInfo, InputError
 Kind = Literal["board", "sim"]
 
 TEMPLATE = ROOT / "litex/linux/dts/soc.dts.in"
-"""The tree, with $names for what depends on the SoC."""
+"""The tree, with $names for what depends on the SoC, and the node of one CPU."""
+
+CPU_NODE = re.compile(r"\t\tcpu@.*?\n\t\t};\n", re.DOTALL)
 
 SIM_CLOCK_HZ = 100_000_000
 """What a simulated SoC's tree says of its clock: of a slow world, so that timer ticks take little of a simulation."""
@@ -32,6 +35,9 @@ INITRAMFS = 0x8300_0000
 
 DEVICE_TREE = 0x83F0_0000
 """Where the device tree is loaded; at most 1 MiB."""
+
+HARTS = {"rocket": 1, "rocket4": 4}
+"""How many harts the CPUs have that Linux runs on, by LiteX's names of them."""
 
 BOOTARGS = "earlycon console=liteuart brd.rd_size=524288"
 """Where the console is, and a RAM disk of 512 MiB: it takes memory only for what is written, and grants of each order
@@ -90,10 +96,23 @@ def _initrd(size: int | None) -> str:
     return "".join(f"\t\tlinux,initrd-{line};\n" for line in lines)
 
 
+def _template(harts: int) -> Template:
+    """The tree with a node for each hart, and with who gets timers and other interrupts."""
+
+    def node(found: re.Match) -> str:
+        return "\n".join(found[0].replace("$hart", str(hart)) for hart in range(harts))
+
+    def to_each(*numbers: int) -> str:
+        return ", ".join(f"<&hart{hart} {number}>" for hart in range(harts) for number in numbers)
+
+    text = CPU_NODE.sub(node, TEMPLATE.read_text())
+    return Template(text.replace("$timers", to_each(3, 7)).replace("$contexts", to_each(11, 9)))
+
+
 def _text(soc: Soc, engine_json: Path, kind: Kind, bootargs: str, initramfs_size: int | None) -> str:
     """The tree, for what `write` takes."""
     cpu = soc.get("constants", "config_cpu_name")
-    if cpu != "rocket":
+    if cpu not in HARTS:
         raise InputError(f"{soc.path} is of a SoC with a {cpu}: Linux runs on Rocket here")
     clock = SIM_CLOCK_HZ if kind == "sim" else int(soc.get("constants", "config_clock_frequency"))
     ram_base, ram_size = soc.memory("main_ram")
@@ -101,7 +120,7 @@ def _text(soc: Soc, engine_json: Path, kind: Kind, bootargs: str, initramfs_size
         raise InputError(f"{soc.path} has RAM at 0x{ram_base}, 0x{ram_size} bytes: Linux wants 64 MiB at 0x80000000")
     hwswap_base, hwswap_size = soc.memory("hwswap")
     platform = str(soc.get("constants", "config_platform_name")).replace("_", "-")
-    return Template(TEMPLATE.read_text()).substitute(
+    return _template(HARTS[cpu]).substitute(
         platform=platform,
         model=f"hwswap on {platform}",
         bootargs=f"{BOOTARGS} {bootargs}".strip(),

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make soc-linux`: Linux on the simulated SoC swaps in every mode, and says what its allocator costs."""
+"""`make soc-linux`: Linux on the simulated SoC swaps in every mode, and says what its allocator costs.
+
+With --harts (`make soc-linux-smp`) it does so on several harts: a check of what bare metal measured on 1, 2 and 4
+(`make bench-harts`). The kernel's own bench makes the same calls on as many CPUs at once, back to back.
+"""
 
 import argparse
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from hwswap.project.paths import BUILD
@@ -16,29 +21,66 @@ from hwswap_soc.simulation import shown
 from hwswap_soc.simulation.run import LATENCY
 from hwswap_soc.simulation.run import run as simulate
 
-NAME = "soc-linux"
-"""Of the target in the Makefile, and of the folder of results."""
 
-MODEL, ENGINE = BUILD / "soc-model-rocket", BUILD / "rtl-soc"
-"""The Verilated SoC, and the engine in it."""
+@dataclass(frozen=True)
+class Made:
+    """What a run is of.
 
-CURE = f"run 'make {NAME}'"
-"""What makes what is missing."""
+    Attributes:
+        name: of the target in the Makefile, and of the result.
+        title: of the result.
+        platform: in the result: the SoC, but for the latency of its DRAM.
+        leaves_out: in the result.
+        model: folder in build/ of the Verilated SoC.
+        engine: folder of the engine in it.
+        suffix: of the folders of the kernel and the initramfs.
+        mcycles: millions of cycles after which a run that has not ended is given up.
+    """
 
-MCYCLES = 400
-"""Millions of cycles after which a run that has not ended is given up."""
+    name: str
+    title: str
+    platform: str
+    leaves_out: str
+    model: str
+    engine: str
+    suffix: str
+    mcycles: int
+
+
+ONE = Made(
+    name="soc-linux",
+    title="Linux on the SoC",
+    platform="Rocket and engine in one clock",
+    leaves_out="a second level of caches",
+    model="soc-model-rocket",
+    engine="rtl-soc",
+    suffix="",
+    mcycles=400,
+)
+
+SEVERAL = Made(
+    name="soc-linux-smp",
+    title="Linux on several harts of the SoC",
+    platform="four Rocket harts, calls back to back",
+    leaves_out="other load, a second level of caches",
+    model="soc-model-rocket4",
+    engine="rtl-soc4",
+    suffix="-smp",
+    mcycles=600,
+)
 
 
 class Watch(shown.Live):
     """Collects the console, and shows how far the run is."""
 
-    def __init__(self, log: Path) -> None:
+    def __init__(self, name: str, log: Path) -> None:
         """Makes the display.
 
         Args:
+            name: what lines begin with.
             log: file that gets every line of the simulated console, and before it when it came, in millions of cycles.
         """
-        super().__init__(NAME)
+        super().__init__(name)
         self.collected = Collected()
         self.cycle = 0
         self._log = log.open("w")
@@ -68,21 +110,22 @@ class Watch(shown.Live):
         self.progress(cycle, seconds, f"{self.phase}: ")
 
 
-def prepare(folder: Path, bootargs: str) -> Path:
+def prepare(made: Made, folder: Path, bootargs: str) -> Path:
     """Makes what RAM holds at the start; returns the file.
 
     Args:
+        made: what the run is of.
         folder: where to.
         bootargs: appended to the kernel's command line; hwswap_NAME=VALUE go to init (litex/linux/init/init.c).
     """
-    initramfs = linux_image.read(linux_image.INITRAMFS, CURE)
+    cure = f"run 'make {made.name}'"
+    initramfs = linux_image.read(BUILD / f"initramfs-riscv{made.suffix}/initramfs.cpio", cure)
     tree = folder / "hwswap.dtb"
-    devicetree.write(
-        MODEL / "soc.json", ENGINE / "engine.json", "sim", tree, bootargs=bootargs, initramfs_size=len(initramfs)
-    )
+    soc, engine = BUILD / made.model / "soc.json", BUILD / made.engine / "engine.json"
+    devicetree.write(soc, engine, "sim", tree, bootargs=bootargs, initramfs_size=len(initramfs))
     parts = {
         devicetree.FIRMWARE: linux_image.read(linux_image.OPENSBI, "run 'sim/setup/build fpga'"),
-        devicetree.KERNEL: linux_image.read(linux_image.KERNEL, CURE),
+        devicetree.KERNEL: linux_image.read(BUILD / f"kernel-riscv{made.suffix}/Image", cure),
         devicetree.INITRAMFS: initramfs,
         devicetree.DEVICE_TREE: tree.read_bytes(),
     }
@@ -90,20 +133,29 @@ def prepare(folder: Path, bootargs: str) -> Path:
     return folder / "ram.bin"
 
 
+def hart_numbers(text: str) -> tuple[int, ...]:
+    """Returns the numbers of harts that are named, with commas between; the first is 1."""
+    words = text.split(",")
+    if not set(words) <= set("1234") or words[0] != "1" or sorted(set(words)) != words:
+        raise argparse.ArgumentTypeError(f"'{text}': give rising numbers of harts up to 4, 1 first, as in 1,2")
+    return tuple(map(int, words))
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's own arguments."""
+    parser.add_argument("--harts", type=hart_numbers, default=(), help="numbers of harts, as in 1,2,4 (default: one)")
     parser.add_argument("--dram-latency", type=int, default=LATENCY, help="cycles to the first beat of data")
     parser.add_argument(
         "--modes", help=f"of {', '.join(linux_plan.MODES)}; in this order (default: all that the engine can do)"
     )
     parser.add_argument("--bootargs", default="", help="appended to the kernel's command line (hwswap_NAME=VALUE)")
-    parser.add_argument("-o", "--output", type=Path, default=BUILD / NAME, metavar="DIR", help="folder to write to")
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="folder to write to (default: build/NAME)")
 
 
-def chosen(options: argparse.Namespace) -> tuple[str, ...]:
+def chosen(options: argparse.Namespace, made: Made) -> tuple[str, ...]:
     """Returns the modes of the driver that are asked for."""
     if options.modes is None:
-        return linux_plan.modes(EngineInfo.load(ENGINE))
+        return linux_plan.MODES[:2] if options.harts else linux_plan.modes(EngineInfo.load(BUILD / made.engine))
     modes = tuple(options.modes.split(","))
     if set(modes) - set(linux_plan.MODES):
         raise InputError(f"--modes takes some of {', '.join(linux_plan.MODES)}, separated by commas")
@@ -112,17 +164,18 @@ def chosen(options: argparse.Namespace) -> tuple[str, ...]:
 
 def run(options: argparse.Namespace) -> int:
     """Boots Linux, and shows and writes what came of it; returns the exit status."""
-    output, modes = options.output, chosen(options)
+    made = SEVERAL if options.harts else ONE
+    output, modes = options.output or BUILD / made.name, chosen(options, made)
     output.mkdir(parents=True, exist_ok=True)
-    image = prepare(output, f"{linux_plan.bootargs(modes)} {options.bootargs}".strip())
+    image = prepare(made, output, f"{linux_plan.bootargs(modes, options.harts)} {options.bootargs}".strip())
     # Before the run: somebody may build something else meanwhile.
-    build_hash = EngineInfo.load(ENGINE).build_hash
-    with Watch(output / "console.log") as watch:
+    build_hash = EngineInfo.load(BUILD / made.engine).build_hash
+    with Watch(made.name, output / "console.log") as watch:
         result = simulate(
-            MODEL,
+            BUILD / made.model,
             image,
             stop=f"{DONE.pattern}|Kernel panic",
-            max_cycles=MCYCLES * 1_000_000,
+            max_cycles=made.mcycles * 1_000_000,
             dram_latency=options.dram_latency,
             on_line=watch.on_line,
             on_progress=watch.on_progress,
@@ -131,23 +184,29 @@ def run(options: argparse.Namespace) -> int:
     failed = failures(collected, modes)
     if result.reason != "stop":
         failed.insert(0, f"After {result.cycles / 1e6:.1f} Mcycles, in '{watch.phase}', it was over: {result.reason}.")
-    kept, full = linux_figures.calls(collected)
+    if options.harts:
+        kept, missing = linux_figures.on_harts(collected, options.harts, modes)
+        said = kept
+        failed += missing
+    else:
+        kept, full = linux_figures.calls(collected)
+        said = kept + full
     view = Console(width=None if sys.stdout.isatty() else 150, highlight=False)
-    view.print(shown.table("CPU cycles, median over all calls (ratio to the first mode)", kept + full))
+    view.print(shown.table("CPU cycles, median over all calls (ratio to the first mode)", said))
     for note in linux_figures.swapped(collected):
         view.print(f"- {note}", soft_wrap=True)
     if kept and not failed:
         schema.save(
-            NAME,
+            made.name,
             kept,
-            title="Linux on the SoC",
-            command=f"make soc-linux MODES={','.join(modes)}",
-            platform=f"simulated SoC, Rocket and engine in one clock, DRAM latency {options.dram_latency} cycles",
-            leaves_out="a second level of caches",
+            title=made.title,
+            command=f"make {made.name}" if options.harts else f"make {made.name} MODES={','.join(modes)}",
+            platform=f"simulated SoC, {made.platform}, DRAM latency {options.dram_latency} cycles",
+            leaves_out=made.leaves_out,
             kernel=True,
             engine=build_hash,
         )
-    print(f"{NAME}: console.log and hwswap.dts are in {output}", file=sys.stderr)
+    print(f"{made.name}: console.log and hwswap.dts are in {output}", file=sys.stderr)
     if failed:
-        raise InputError(f"{NAME}: failed: {' '.join(failed[:4])} See {output / 'console.log'}")
+        raise InputError(f"{made.name}: failed: {' '.join(failed[:4])} See {output / 'console.log'}")
     return 0

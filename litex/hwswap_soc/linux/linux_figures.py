@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run of Linux on the simulated SoC measured: figures, and sentences about what was swapped."""
 
+from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 from hwswap.bench.lines import TOLERANCE
 from hwswap.results.schema import Figure
 
 from hwswap_soc.linux import devicetree
-from hwswap_soc.linux.linux_result import Collected
+from hwswap_soc.linux.linux_result import Collected, Mode
+
+CASES = {"empty, order 0": (0, False), "empty, order 4": (4, False), "90 % full, order 0": (0, True)}
+"""What is measured on each number of harts: the order, and whether the area is nearly full."""
 
 
 def calls(collected: Collected) -> tuple[list[Figure], list[Figure]]:
@@ -23,6 +28,21 @@ def _median(mode: str, state: str, line: dict[str, Any]) -> Figure:
     call = "allocate" if line["op"] == "alloc" else "free"
     spread = {"average": line["avg"], "p99": line["p99"]}
     return Figure(f"{call} order {line['order']}{state}", mode, line["p50"], "CPU cycles", spread, TOLERANCE)
+
+
+def on_harts(collected: Collected, harts: Sequence[int], modes: Sequence[str]) -> tuple[list[Figure], list[str]]:
+    """Return a figure for each mode, case and number of harts, and a sentence for each that was not measured."""
+    figures, missing = [], []
+    for mode, (case, (order, full)), number in product(modes, CASES.items(), harts):
+        found = collected.modes.get(mode, Mode())
+        lines = found.full if full else found.benches
+        medians = {line["op"]: line["p50"] for line in lines if (line["order"], line.get("cpus")) == (order, number)}
+        if len(medians) == 2:
+            what = f"an allocation and its free, {case}, {number} harts"
+            figures.append(Figure(what, mode, sum(medians.values()), "CPU cycles", {}, 0.05))
+        else:
+            missing.append(f"{mode}: {case} on {number} harts was not measured.")
+    return figures, missing
 
 
 def swapped(collected: Collected) -> list[str]:

@@ -11,8 +11,11 @@ MODES = ("off", "hint", "scan")
 BENCH = {0: 96, 2: 24, 4: 24, 7: 8, 9: 6}
 """Order -> folios that the kernel's bench allocates and frees."""
 
-PAGES, FOLIOS, FOLIO_PAGES = 32, 4, 16
-"""Pages that are swapped one by one, folios of 64 kB that are, and the pages of each of those."""
+HARTS_BENCH = {0: 192, 4: 24}
+"""The same on each of several harts."""
+
+FOLIO_PAGES = 16
+"""Pages of the 64 kB folios that are swapped."""
 
 GAP_NS, MOST_GAP_NS = 10_000, 200_000
 """What the bench waits before each call of order 0, and at most of any order: a ring is filled again by then."""
@@ -32,16 +35,25 @@ def modes(engine: EngineInfo) -> tuple[str, ...]:
     return MODES[:2] if "core" in engine.without else MODES
 
 
-def bootargs(chosen: Sequence[str]) -> str:
+def bootargs(chosen: Sequence[str], harts: Sequence[int] = ()) -> str:
     """Returns the words; of two with the same name the kernel takes the later.
 
     Args:
         chosen: modes, in each of which all the rest is done.
+        harts: numbers of harts on which the bench makes its calls at once, back to back; none: on one, as every kernel
+            with it can.
     """
+    # Pages that are swapped one by one, and folios that are.
+    pages, folios, counts, gap_ns = (16, 1, HARTS_BENCH, 0) if harts else (32, 4, BENCH, GAP_NS)
 
-    def bench(order: int, count: int) -> str:
-        return f"bench:{order}:{count}:{min(GAP_NS << order, MOST_GAP_NS)}"
+    def bench(order: int, count: int) -> list[str]:
+        step = f"bench:{order}:{count}:{min(gap_ns << order, MOST_GAP_NS)}"
+        return [f"{step}:{number}" for number in harts] or [step]
 
-    steps = [f"swap:0:{PAGES}", f"swap:4:{FOLIOS * FOLIO_PAGES}", *(bench(*step) for step in BENCH.items()), "counters"]
-    steps += [f"fill:{FULL_PAGES}:{FREE_PERCENT}", bench(0, BENCH[0])]
-    return f"hwswap_modes={','.join(chosen)} hwswap_plan={','.join(steps)}"
+    steps = [f"swap:0:{pages}", f"swap:4:{folios * FOLIO_PAGES}"]
+    steps += [step for order, count in counts.items() for step in bench(order, count)]
+    # Of the nearly full area 409 pages are free: four harts ask for 384.
+    steps += ["counters", f"fill:{FULL_PAGES}:{FREE_PERCENT}", *bench(0, BENCH[0])]
+    words = f"hwswap_modes={','.join(chosen)} hwswap_plan={','.join(steps)}"
+    # A grace period of RCU takes ticks of all CPUs, a million cycles each, unless it is expedited; a boot has many.
+    return f"rcupdate.rcu_expedited=1 maxcpus={max(harts)} {words}" if harts else words

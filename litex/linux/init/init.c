@@ -7,7 +7,8 @@
  *   hwswap_modes=MODE,...  of off, hint and scan: the plan is done in each, in this order
  *   hwswap_plan=STEP,...   done one after the other:
  *     swap:ORDER:PAGES                 write pages, have them swapped out as folios of that order, read and verify them
- *     bench:ORDER:COUNT:GAP_NS         have the kernel allocate and free COUNT folios, each call after a pause
+ *     bench:ORDER:COUNT:GAP_NS[:CPUS]  have the kernel allocate and free COUNT folios, each call after a pause; on so
+ *                                      many CPUs at once, which takes the patch in litex/linux/patches
  *     counters                         the driver's, the engine's, and its mirror beside the kernel's own tables
  *     fill:PAGES:PERCENT               from here on, bench on a second RAM disk: all in use but PERCENT, at random
  *
@@ -34,9 +35,9 @@
 #define FULL_PRIORITY (0x8000 | 9) /* a flag of swapon(2), and that this area goes before the other */
 
 #define STEPS_MAX 64
-#define NUMBERS_MAX 3
+#define NUMBERS_MAX 4
 
-/* A step of the plan, with its numbers. */
+/* A step of the plan, with its numbers; those that are not said are 0. */
 struct step {
 	const struct verb *verb;
 	unsigned long number[NUMBERS_MAX];
@@ -44,7 +45,7 @@ struct step {
 
 struct verb {
 	const char *name;
-	unsigned int numbers;
+	unsigned int least, most; /* numbers */
 	void (*run)(const unsigned long *number);
 };
 
@@ -248,12 +249,15 @@ static void run_swap(const unsigned long *number)
 static void run_bench(const unsigned long *number)
 {
 	const unsigned long counts[] = {1, number[1]};
-	char command[80], *text, *each;
+	char command[80], cpus[24] = "", *text, *each;
 
+	/* A kernel that knows no other CPUs takes no number of them. */
+	if (number[3])
+		snprintf(cpus, sizeof(cpus), " %lu", number[3]);
 	/* The first folio of an order asks the engine for its ring; that is not what the next ones cost. */
 	for (size_t i = 0; i < 2; i++) {
 		msleep(i);
-		snprintf(command, sizeof(command), "%lu %lu %lu", number[0], counts[i], number[2]);
+		snprintf(command, sizeof(command), "%lu %lu %lu%s", number[0], counts[i], number[2], cpus);
 		write_text(BENCH, command);
 	}
 	text = read_text(BENCH);
@@ -293,8 +297,8 @@ static void run_counters(const unsigned long *number)
 }
 
 static const struct verb verbs[] = {
-    {"swap", 2, run_swap}, {"bench", 3, run_bench}, {"counters", 0, run_counters},
-    {"fill", 2, run_fill}, {NULL, 0, NULL},
+    {"swap", 2, 2, run_swap}, {"bench", 3, 4, run_bench}, {"counters", 0, 0, run_counters},
+    {"fill", 2, 2, run_fill}, {NULL, 0, 0, NULL},
 };
 
 /* Returns whether the text, which is cut up, is a step. */
@@ -306,12 +310,12 @@ static bool parse_step(char *text, struct step *step)
 
 	for (step->verb = verbs; step->verb->name && strcmp(step->verb->name, name);)
 		step->verb++;
-	while (count < step->verb->numbers && (number = cut(&text, ':'))) {
+	while (count < step->verb->most && (number = cut(&text, ':'))) {
 		step->number[count++] = strtoul(number, &end, 10);
 		if (!isdigit(*number) || *end)
 			return false;
 	}
-	return step->verb->name && !text && count == step->verb->numbers;
+	return step->verb->name && !text && count >= step->verb->least;
 }
 
 /* Looks at all of it before anything is changed. */
