@@ -81,6 +81,7 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Seeded {
         host.until("a grant")(entry(1, 0, 0)._2 != 0)
         val granted = entry(1, 0, 0)
         assert(granted == ((1L << 6, marks.word1(512, 0, 0, 3, 1))))
+        host.settle()
         assert(host.read(RegMap.StatGrants.Offset) == 1)
         for (live <- Seq(true, false); number <- Seq(p.devices, 9, 31))
           device(number, base = 0, clusters = 4, epoch = 1, live = live)
