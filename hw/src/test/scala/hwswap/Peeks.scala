@@ -3,16 +3,47 @@ package hwswap
 
 import chisel3._
 import chisel3.simulator.PeekPokeAPI
+import org.scalatest.Assertions
 
 /** What a circuit shows, as Scala values: for tests and the benches they drive. */
-trait Peeks extends PeekPokeAPI {
+trait Peeks extends PeekPokeAPI with Assertions {
   protected def bit(value: Bool): Boolean = value.peek().litToBoolean
+
+  /** Resets a module for a cycle. */
+  protected def restart(dut: Module): Unit = {
+    dut.reset.poke(true)
+    dut.clock.step()
+    dut.reset.poke(false)
+  }
+
+  /** Has a signal be true for a cycle. */
+  protected def pulse(signal: Bool, clock: Clock): Unit = {
+    signal.poke(true)
+    clock.step()
+    signal.poke(false)
+  }
+
+  /** Lets cycles pass until `condition`; gives how many. */
+  protected def waitFor(what: String, limit: Int)(condition: => Boolean)(step: => Unit): Int = {
+    var cycles = 0
+    while (!condition) {
+      assert(cycles < limit, s"$what does not come within $limit cycles")
+      step
+      cycles += 1
+    }
+    cycles
+  }
 
   /** At most 31 bits. */
   protected def int(value: UInt): Int = value.peek().litValue.toInt
 
   /** At most 64 bits, the highest as the sign. */
   protected def long(value: UInt): Long = value.peek().litValue.toLong
+}
+
+object RegisterAccess {
+  def get(word: BigInt, f: MapField): BigInt = word >> f.lsb & ((BigInt(1) << f.width) - 1)
+  def put(f: MapField, value: BigInt): BigInt = value << f.lsb
 }
 
 /** Writes and reads registers behind a port as the bus does, one access at a time.

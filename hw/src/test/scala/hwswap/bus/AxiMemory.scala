@@ -3,14 +3,12 @@ package hwswap
 package bus
 
 import chisel3._
-import chisel3.util.ReadyValidIO
-import org.scalatest.Assertions
 
 import scala.collection.mutable
 import scala.util.Random
 
-/** Host memory behind an AXI4 master, with random waiting on every channel. The bench calls `before` and `after`
-  * around each clock edge.
+/** Host memory behind an AXI4 master, with random waiting on every channel. The bench clocks by `step`, and calls
+  * `after` once before.
   *
   * It checks what a slave can check: bursts within 4 KiB, of at most 16 beats, wlast in its place, requests and data
   * that stay until they are taken.
@@ -29,14 +27,13 @@ import scala.util.Random
   *   parts of a word may be written
   */
 class AxiMemory(
-    axi: AxiSignals,
+    axi: Axi4,
     random: Random,
     eager: Int,
     latency: Int = 0,
     reorder: Boolean = true,
     bytes: Boolean = false
-) extends Peeks
-    with Assertions {
+) extends Peeks {
 
   /** Words by address. */
   val words: mutable.LongMap[Long] = mutable.LongMap.empty
@@ -103,27 +100,34 @@ class AxiMemory(
     bursts += ((write, address, beats))
   }
 
+  def step(clock: Clock): Unit = {
+    before()
+    clock.step()
+    after()
+  }
+
   /** Looks at what is transferred at the coming clock edge. */
-  def before(): Unit = {
-    stays("AW", axi.aw.valid, awReady, axi.aw.addr, axi.aw.len, axi.aw.id)
-    stays("AR", axi.ar.valid, arReady, axi.ar.addr, axi.ar.len, axi.ar.id)
-    stays("W", axi.wvalid, wReady, axi.wdata, axi.wstrb, axi.wlast.asUInt)
+  private def before(): Unit = {
+    stays("AW", axi.aw.valid, awReady, axi.aw.bits.addr, axi.aw.bits.len, axi.aw.bits.id)
+    stays("AR", axi.ar.valid, arReady, axi.ar.bits.addr, axi.ar.bits.len, axi.ar.bits.id)
+    stays("W", axi.w.valid, wReady, axi.w.bits.data, axi.w.bits.strb, axi.w.bits.last.asUInt)
     if (awReady && bit(axi.aw.valid)) {
-      val entry = (long(axi.aw.addr), long(axi.aw.len).toInt + 1, long(axi.aw.id).toInt)
+      val entry = (long(axi.aw.bits.addr), long(axi.aw.bits.len).toInt + 1, long(axi.aw.bits.id).toInt)
       addressed(write = true, entry._1, entry._2)
       writeAddresses.enqueue(entry)
     }
-    if (wReady && bit(axi.wvalid)) writeData.enqueue((long(axi.wdata), long(axi.wstrb).toInt, bit(axi.wlast)))
+    if (wReady && bit(axi.w.valid))
+      writeData.enqueue((long(axi.w.bits.data), int(axi.w.bits.strb), bit(axi.w.bits.last)))
     if (arReady && bit(axi.ar.valid)) {
-      val (address, beats) = (long(axi.ar.addr), long(axi.ar.len).toInt + 1)
+      val (address, beats) = (long(axi.ar.bits.addr), long(axi.ar.bits.len).toInt + 1)
       addressed(write = false, address, beats)
-      reads += new ReadRun(long(axi.ar.id).toInt, now + latency, address, beats)
+      reads += new ReadRun(long(axi.ar.bits.id).toInt, now + latency, address, beats)
     }
-    for (answer <- answering if bit(axi.bready)) {
+    for (answer <- answering if bit(axi.b.ready)) {
       answers -= answer
       answering = None
     }
-    for (read <- reading if bit(axi.rready)) {
+    for (read <- reading if bit(axi.r.ready)) {
       read.sent += 1
       if (read.sent == read.beats) reads -= read
       reading = None
@@ -160,95 +164,22 @@ class AxiMemory(
     val beat = if (reading.isEmpty && !hold && luck()) choose(reads) else None
     reading = reading.orElse(beat)
     axi.aw.ready.poke(awReady)
-    axi.wready.poke(wReady)
+    axi.w.ready.poke(wReady)
     axi.ar.ready.poke(arReady)
-    axi.bvalid.poke(answering.nonEmpty)
+    axi.b.valid.poke(answering.nonEmpty)
     for (answer <- answering) {
-      axi.bresp.poke(answer.response)
-      axi.bid.poke(answer.id)
+      axi.b.bits.resp.poke(answer.response)
+      axi.b.bits.id.poke(answer.id)
     }
-    axi.rvalid.poke(reading.nonEmpty)
+    axi.r.valid.poke(reading.nonEmpty)
     for (read <- beat) {
       val address = read.address + 8 * read.sent
       onRead(address)
-      axi.rdata.poke((BigInt(apply(address)) & AxiMemory.Mask).U)
-      axi.rlast.poke(read.sent == read.beats - 1)
-      axi.rid.poke(read.id)
-      axi.rresp.poke(if (bad(address)) 2 else 0)
+      axi.r.bits.data.poke((BigInt(apply(address)) & AxiMemory.Mask).U)
+      axi.r.bits.last.poke(read.sent == read.beats - 1)
+      axi.r.bits.id.poke(read.id)
+      axi.r.bits.resp.poke(if (bad(address)) 2 else 0)
     }
-  }
-}
-
-/** What a memory sees of a master's port, grouped by channels or as the engine's pins. */
-final case class AxiSignals(
-    aw: AxiSignals.Address,
-    ar: AxiSignals.Address,
-    wvalid: Bool,
-    wready: Bool,
-    wdata: UInt,
-    wstrb: UInt,
-    wlast: Bool,
-    bvalid: Bool,
-    bready: Bool,
-    bid: UInt,
-    bresp: UInt,
-    rvalid: Bool,
-    rready: Bool,
-    rid: UInt,
-    rdata: UInt,
-    rresp: UInt,
-    rlast: Bool
-)
-
-object AxiSignals {
-  final case class Address(valid: Bool, ready: Bool, id: UInt, addr: UInt, len: UInt)
-
-  def apply(axi: Axi4): AxiSignals = {
-    def address(channel: ReadyValidIO[AxiAddress]): Address =
-      Address(channel.valid, channel.ready, channel.bits.id, channel.bits.addr, channel.bits.len)
-    val (w, b, r) = (axi.w, axi.b, axi.r)
-    new AxiSignals(
-      address(axi.aw),
-      address(axi.ar),
-      w.valid,
-      w.ready,
-      w.bits.data,
-      w.bits.strb,
-      w.bits.last,
-      b.valid,
-      b.ready,
-      b.bits.id,
-      b.bits.resp,
-      r.valid,
-      r.ready,
-      r.bits.id,
-      r.bits.data,
-      r.bits.resp,
-      r.bits.last
-    )
-  }
-
-  def apply(pins: AxiPins): AxiSignals = {
-    import pins._
-    new AxiSignals(
-      Address(awvalid, awready, awid, awaddr, awlen),
-      Address(arvalid, arready, arid, araddr, arlen),
-      wvalid,
-      wready,
-      wdata,
-      wstrb,
-      wlast,
-      bvalid,
-      bready,
-      bid,
-      bresp,
-      rvalid,
-      rready,
-      rid,
-      rdata,
-      rresp,
-      rlast
-    )
   }
 }
 

@@ -16,9 +16,7 @@ class BlockFifoSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     simulate(new BlockFifo(UInt(20.W), places)) { dut =>
       val held = mutable.Queue.empty[Int]
       dut.io.clear.poke(false)
-      dut.reset.poke(true)
-      dut.clock.step()
-      dut.reset.poke(false)
+      restart(dut)
       for ((in, out) <- Seq((100, 100), (90, 20), (20, 90), (50, 50), (100, 0), (0, 100), (100, 100))) {
         var moved = 0
         for (cycle <- 0 until 400) {

@@ -5,11 +5,10 @@ package bus
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
-import hwswap.shell.EngineHost
 
 /** The registers of the DMA windows: strobes, reset values, and the first refusal. */
 class DmaWindowsSpec extends AnyFunSpec with ChiselSim with Seeded {
-  import EngineHost.put
+  import RegisterAccess.{get, put}
 
   private class Bench(dut: DmaWindows) {
     private val regs = new RegisterAccess(dut.io.regs, () => dut.clock.step())
@@ -86,7 +85,7 @@ class DmaWindowsSpec extends AnyFunSpec with ChiselSim with Seeded {
       bench.write(map.Offset, put(map.Valid, 1), 1)
       assert(bench.read(map.Offset) == said(write = false, two))
       bench.write(map.Offset, put(map.Valid, 1), 1)
-      assert(EngineHost.get(bench.read(map.Offset), map.Valid) == 0)
+      assert(get(bench.read(map.Offset), map.Valid) == 0)
     }
   }
 }

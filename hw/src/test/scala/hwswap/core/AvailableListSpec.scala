@@ -69,9 +69,7 @@ class AvailableListSpec extends AnyFunSpec with CoreTest with Seeded {
           dut.io.device.poke(2)
           dut.io.priority.poke(-1)
           for (_ <- 1 to 2) {
-            dut.io.add.poke(true)
-            dut.clock.step()
-            dut.io.add.poke(false)
+            pulse(dut.io.add, dut.clock)
             dut.clock.step()
           }
         }

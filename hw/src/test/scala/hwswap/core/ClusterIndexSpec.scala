@@ -22,13 +22,11 @@ class ClusterIndexSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded 
     private var partly = Set.empty[Int]
 
     def update(cluster: Int, order: Int, isPartly: Boolean, isFit: Boolean): Unit = {
-      dut.io.update.valid.poke(true)
       dut.io.update.bits.cluster.poke(cluster)
       dut.io.update.bits.order.poke(order)
       dut.io.update.bits.partly.poke(isPartly)
       dut.io.update.bits.fits.poke(isFit)
-      dut.clock.step()
-      dut.io.update.valid.poke(false)
+      pulse(dut.io.update.valid, dut.clock)
       dut.clock.step()
       dut.io.idle.expect(false)
       fits = fits.updated(order, if (isFit) fits(order) + cluster else fits(order) - cluster)
@@ -41,23 +39,15 @@ class ClusterIndexSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded 
       dut.io.idle.expect(true)
     }
 
-    private def wait(limit: Int): Unit = {
-      var cycles = 1
-      while (!bit(dut.io.search.ready)) {
-        assert(cycles < limit, s"the index takes more than $limit cycles")
-        dut.clock.step()
-        cycles += 1
-      }
-    }
+    private def wait(limit: Int): Unit =
+      waitFor("the end of a search", limit - 1)(bit(dut.io.search.ready))(dut.clock.step())
 
     def find(order: Int, first: Int, last: Int): Unit = {
       rest()
-      dut.io.search.query.valid.poke(true)
       dut.io.search.query.bits.order.poke(order)
       dut.io.search.query.bits.range.first.poke(first)
       dut.io.search.query.bits.range.last.poke(last)
-      dut.clock.step()
-      dut.io.search.query.valid.poke(false)
+      pulse(dut.io.search.query.valid, dut.clock)
       wait(Longest)
       def lowest(of: Set[Int]): Option[Int] = of.filter(c => first <= c && c <= last).minOption
       val wanted = Seq(
@@ -72,11 +62,9 @@ class ClusterIndexSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded 
 
     def forget(first: Int, last: Int): Unit = {
       rest()
-      dut.io.forget.valid.poke(true)
       dut.io.forget.bits.first.poke(first)
       dut.io.forget.bits.last.poke(last)
-      dut.clock.step()
-      dut.io.forget.valid.poke(false)
+      pulse(dut.io.forget.valid, dut.clock)
       wait(4 * p.orders * p.clusters)
       val gone = (first to last).toSet
       fits = fits.map(_ -- gone)

@@ -34,15 +34,8 @@ class ClusterListsSpec extends AnyFunSpec with CoreTest with Seeded {
       bits.push.poke(to.isDefined)
       bits.to.poke(to.getOrElse(0))
       dut.io.room.expect(true)
-      dut.io.move.valid.poke(true)
-      dut.clock.step()
-      dut.io.move.valid.poke(false)
-      var cycles = 0
-      while (!bit(dut.io.view.idle)) {
-        assert(cycles < 8, "a move does not end")
-        dut.clock.step()
-        cycles += 1
-      }
+      pulse(dut.io.move.valid, dut.clock)
+      val cycles = waitFor("the end of a move", 8)(bit(dut.io.view.idle))(dut.clock.step())
       from.foreach(list => queues(device)(list) -= cluster)
       to.foreach(list => queues(device)(list) += cluster)
       cycles
@@ -53,11 +46,9 @@ class ClusterListsSpec extends AnyFunSpec with CoreTest with Seeded {
         val expected = queues(device).zipWithIndex.filter(_._1.nonEmpty).map(1 << _._2).sum
         assert(dut.io.view.nonEmpty(device).peek().litValue == expected)
         for ((queue, list) <- queues(device).zipWithIndex if queue.nonEmpty) {
-          dut.io.query.peek.poke(true)
           dut.io.query.peekDevice.poke(device)
           dut.io.query.peekList.poke(list)
-          dut.clock.step()
-          dut.io.query.peek.poke(false)
+          pulse(dut.io.query.peek, dut.clock)
           dut.clock.step()
           dut.io.view.ends.head.expect(queue.head)
           dut.io.view.ends.tail.expect(queue.last)
@@ -66,10 +57,8 @@ class ClusterListsSpec extends AnyFunSpec with CoreTest with Seeded {
 
     def checkLinks(): Unit =
       for (queue <- queues.iterator.flatten if queue.size > 1; i <- queue.indices) {
-        dut.io.query.look.valid.poke(true)
         dut.io.query.look.bits.poke(queue(i))
-        dut.clock.step()
-        dut.io.query.look.valid.poke(false)
+        pulse(dut.io.query.look.valid, dut.clock)
         dut.clock.step()
         if (i > 0) dut.io.view.prev.expect(queue(i - 1))
         if (i + 1 < queue.size) dut.io.view.next.expect(queue(i + 1))
@@ -164,10 +153,8 @@ class ClusterListsSpec extends AnyFunSpec with CoreTest with Seeded {
       withLists { (dut, lists) =>
         lists.move(0, 1, None, Some(4))
         lists.move(1, 9, None, Some(5))
-        dut.io.forget.valid.poke(true)
         dut.io.forget.bits.poke(0)
-        dut.clock.step()
-        dut.io.forget.valid.poke(false)
+        pulse(dut.io.forget.valid, dut.clock)
         dut.io.view.nonEmpty(0).expect(0)
         lists.queues(0)(4).clear()
         lists.move(0, 2, None, Some(4))

@@ -4,7 +4,7 @@ package core
 
 import org.scalatest.funspec.AnyFunSpec
 
-/** The rules of allocation and free, one by one. */
+/** The rules of allocation and free, one by one; what is refused is in the scripts of the whole engine. */
 class CoreAllocSpec extends AnyFunSpec with CoreTest {
   private val NoSpace = StatusCode.NoSpace
 
@@ -112,19 +112,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     assert(core.seen == Map("freed" -> 1) && again.cycles <= 12)
     core.ok(core.free(0, 515, 13))
     assert(core.seen == Map("freed" -> 1, "move" -> 1) && core.used(0) == 1)
-  }
-
-  rule("refuses what is not in use, crosses a cluster, or is out of range, and changes nothing") { core =>
-    core.on(1, 1000, 2)
-    core.take(0, 0, 3)
-    val used = core.used(1)
-    for ((offset, nr) <- Seq(0L -> 1, 0L -> 2, 1L -> 0, 3L -> 2, 4L -> 1, 511L -> 2, 999L -> 2, 1000L -> 1))
-      assert(core.free(1, offset, nr).status == StatusCode.BadRange, s"offset $offset, $nr slots")
-    assert(core.free(1, 0xffffffffL, 1).status == StatusCode.BadRange)
-    for (device <- Seq(0, 5, 31))
-      assert(core.free(device, 1, 1).status == StatusCode.BadDevice)
-    assert(core.used(1) == used)
-    core.ok(core.free(1, 1, 3))
   }
 
   // Devices.
@@ -333,38 +320,6 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     core.policy(hint = HintPolicyCode.RandomTrunk, seed = Some(5))
     core.take(0, 9, 2)
     assert(core.place(core.alloc(0, 9)) == (0, 1536) && core.seen("free") == 1)
-  }
-
-  // Bad requests.
-  rule("are refused with the status that says why") { core =>
-    import StatusCode._
-    assert(core.prepare(5, 1024, 0).status == BadDevice)
-    assert(core.prepare(0, 0, 0).status == BadRange)
-    assert(core.prepare(0, 16 * 512 + 1, 0).status == BadRange)
-    assert(core.prepare(0, 0xffffffffL, 0xffffffffL).status == BadRange)
-    core.ok(core.prepare(0, 1024, 4))
-    assert(core.prepare(0, 1024, 8).status == BadDevice)
-    assert(core.prepare(1, 1024, 5).status == BadRange)
-    assert(core.prepare(1, 513, 3).status == BadRange)
-    core.ok(core.prepare(1, 512, 3))
-    assert(core.alloc(3, 0).status == BadCpu)
-    assert(core.alloc(0, 10).status == BadCpu)
-    for ((offset, nr) <- Seq(0L -> 1, 1024L -> 1, 511L -> 2, 5L -> 0))
-      assert(core.markBad(0, offset, nr).status == BadRange, s"offset $offset, $nr slots")
-    core.ok(core.markBad(0, 5, 2))
-    assert(core.markBad(0, 6, 1).status == BadRange)
-    assert(core.swapon(2).status == BadDevice)
-    assert(core.free(0, 5, 1).status == BadDevice)
-    core.ok(core.swapon(0))
-    assert(core.swapon(0).status == BadDevice)
-    assert(core.markBad(0, 7, 1).status == BadDevice)
-    assert(core.swapoffBegin(2).status == BadDevice)
-    assert(core.swapoff(31).status == BadDevice)
-    assert(core.discardTake(2).status == BadDevice)
-    assert(core.discardDone(1, 0).status == BadDevice)
-    assert(core.discardDone(0, 2 * 512).status == BadRange)
-    assert(core.discardDone(0, 512).status == BadRange)
-    assert(core.discardTake(0).status == StatusCode.NoSpace)
   }
 
   rule("a dump shows what the core holds of a cluster, and changes nothing") { core =>

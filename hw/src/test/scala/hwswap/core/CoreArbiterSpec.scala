@@ -18,9 +18,7 @@ class CoreArbiterSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     }
     dut.io.core.req.ready.poke(false)
     dut.io.core.resp.valid.poke(false)
-    dut.reset.poke(true)
-    dut.clock.step()
-    dut.reset.poke(false)
+    restart(dut)
   }
 
   it("hands the core no request that was taken back, and gives the next user its turn") {

@@ -5,7 +5,7 @@ package core
 import chisel3._
 import chisel3.simulator.Exceptions
 import chisel3.simulator.scalatest.ChiselSim
-import org.scalatest.{Assertions, Informing, TestSuite}
+import org.scalatest.{Informing, TestSuite}
 
 /** A response of the core, the cycles from the request's acceptance to it, and what a dump shows. */
 final case class Answer(
@@ -19,12 +19,10 @@ final case class Answer(
 /** A cluster. */
 final case class Dumped(bitmap: BigInt, flag: Int, order: Int, count: Int)(val next: Int, val prev: Int)
 
-/** Drives a core, one request at a time. Each call is one request; `ok` wants it to succeed.
-  *
-  * @param step
-  *   lets so many cycles pass
-  */
-class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends Peeks with Assertions {
+/** Drives a core, one request at a time. Each call is one request; `ok` wants it to succeed. */
+class CoreDriver(val dut: Core, p: Params) extends Peeks {
+  private val io = dut.io
+  private def step(cycles: Int): Unit = dut.clock.step(cycles)
   val events: Seq[(String, Bool)] = Seq(
     "fast" -> io.events.allocFast,
     "nonfull" -> io.events.allocNonfull,
@@ -59,22 +57,14 @@ class CoreDriver(io: CoreIO, step: Int => Unit, val p: Params) extends Peeks wit
     io.req.bits.op.poke(op)
     fields(io.req.bits)
     io.req.valid.poke(true)
-    var wait = 0
-    while (!bit(io.req.ready)) {
-      assert(wait < 2000, "the core does not become ready")
-      step(1)
-      wait += 1
-    }
+    waitFor("readiness", 2000)(bit(io.req.ready))(step(1))
     step(1)
     io.req.valid.poke(false)
     seen = Map.empty
-    var cycles = 1
-    while (!bit(io.resp.valid)) {
-      assert(cycles < 200000, "the core does not answer")
+    val cycles = 1 + waitFor("the answer", 200000)(bit(io.resp.valid)) {
       for ((name, event) <- events if bit(event))
         seen = seen.updated(name, seen.getOrElse(name, 0) + 1)
       step(1)
-      cycles += 1
     }
     val resp = io.resp.bits
     val answer = Answer(
@@ -232,7 +222,7 @@ trait CoreTest extends ChiselSim with Peeks with Cases[CoreDriver] { this: TestS
     core.sound()
   }
 
-  /** Four devices, three CPUs, 16 clusters: numbers that are no power of two where they may be. */
+  /** Five devices, three CPUs, 16 clusters: numbers that are no power of two where they may be. */
   protected val small: Params = Params(devices = 5, cpus = 3, clusters = 16)
 
   protected def withCore(p: Params = small)(body: CoreDriver => Unit): Unit =
@@ -240,7 +230,7 @@ trait CoreTest extends ChiselSim with Peeks with Cases[CoreDriver] { this: TestS
       dut.io.req.valid.poke(false)
       dut.io.resp.ready.poke(false)
       dut.io.clear.poke(false)
-      val core = new CoreDriver(dut.io, cycles => dut.clock.step(cycles), p)
+      val core = new CoreDriver(dut, p)
       core.policy()
       body(core)
     }

@@ -18,15 +18,8 @@ class DevicePickerSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded 
         def ask(cursor: Option[Int]): Option[Int] = {
           dut.io.after.poke(cursor.isDefined)
           dut.io.cursor.poke(cursor.getOrElse(0))
-          dut.io.start.poke(true)
-          dut.clock.step()
-          dut.io.start.poke(false)
-          var cycles = 1
-          while (!bit(dut.io.done)) {
-            assert(cycles < 2 * p.devices + 5, "the answer takes longer than promised")
-            dut.clock.step()
-            cycles += 1
-          }
+          pulse(dut.io.start, dut.clock)
+          waitFor("the answer", 2 * p.devices + 4)(bit(dut.io.done))(dut.clock.step())
           val answer = Option.when(bit(dut.io.device.valid))(dut.io.device.bits.peek().litValue.toInt)
           dut.clock.step()
           answer

@@ -5,7 +5,6 @@ package core
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import chisel3.util._
-import org.scalatest.Assertions
 import org.scalatest.funspec.AnyFunSpec
 
 import scala.collection.mutable
@@ -110,7 +109,7 @@ private class ModelCluster(val number: Int, val device: Int, slots: Int) {
 /** Plays the intake, the slow path, the lists, the devices and whoever takes the answers, and follows the rules of
   * `swap_alloc_fast()`, `alloc_swap_scan_cluster()`, `relocate_cluster()` and `__swap_cluster_free_entries()`.
   */
-private class ExecutorBench(dut: ExecutorUnderTest, random: Random)(implicit p: Params) extends Peeks with Assertions {
+private class ExecutorBench(dut: ExecutorUnderTest, random: Random)(implicit p: Params) extends Peeks {
   private val bases = Seq(0, 6, 12)
   private val writeok = mutable.ArrayBuffer(true, true, true)
   private val discards = Seq(false, true, false)
@@ -208,14 +207,10 @@ private class ExecutorBench(dut: ExecutorUnderTest, random: Random)(implicit p: 
     }
     dut.blank.poke(true)
     for (c <- 0 until p.clusters) {
-      dut.read.valid.poke(true)
       dut.read.bits.poke(c)
-      dut.clock.step()
-      dut.read.valid.poke(false)
-      dut.slowOpen.valid.poke(true)
+      pulse(dut.read.valid, dut.clock)
       dut.slowOpen.bits.poke(c)
-      dut.clock.step()
-      dut.slowOpen.valid.poke(false)
+      pulse(dut.slowOpen.valid, dut.clock)
       dut.put.valid.poke(true)
       for (w <- 0 until p.words) {
         dut.put.bits.poke(w)

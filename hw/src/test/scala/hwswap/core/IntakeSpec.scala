@@ -3,7 +3,6 @@ package hwswap
 package core
 
 import chisel3.simulator.scalatest.ChiselSim
-import org.scalatest.Assertions
 import org.scalatest.funspec.AnyFunSpec
 
 import scala.collection.mutable
@@ -31,9 +30,7 @@ private final case class HintedPlace(valid: Boolean, device: Int, cluster: Int, 
 /** Plays everybody around the intake: requests that come when they like, the hints' memory, an executor that takes
   * requests when it likes and writes hints, units.
   */
-private class IntakeBench(dut: Intake, random: Random, shared: Boolean)(implicit p: Params)
-    extends Peeks
-    with Assertions {
+private class IntakeBench(dut: Intake, random: Random, shared: Boolean)(implicit p: Params) extends Peeks {
   private val drives = Seq(
     Drive(claimed = true, listed = true, 0, 5 * 512 - 17),
     Drive(claimed = true, listed = false, 5, 512),

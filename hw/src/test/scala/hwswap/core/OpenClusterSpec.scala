@@ -44,14 +44,10 @@ class OpenClusterSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     Seq(dut.io.search.look, dut.io.change.valid, dut.io.put.valid).foreach(_.poke(false))
     dut.io.newWord.poke(0)
     for (c <- 0 until p.clusters) {
-      dut.io.read.valid.poke(true)
       dut.io.read.bits.poke(c)
-      dut.clock.step()
-      dut.io.read.valid.poke(false)
-      dut.io.open.valid.poke(true)
+      pulse(dut.io.read.valid, dut.clock)
       dut.io.open.bits.poke(c)
-      dut.clock.step()
-      dut.io.open.valid.poke(false)
+      pulse(dut.io.open.valid, dut.clock)
       for (w <- 0 until p.words) {
         dut.io.put.valid.poke(true)
         dut.io.put.bits.poke(w)

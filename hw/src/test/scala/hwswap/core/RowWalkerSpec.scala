@@ -64,13 +64,8 @@ class RowWalkerSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
         dut.io.walk.poke(RowWalk.none)
         dut.io.range.start.poke(random.nextInt(p.slots))
         dut.io.range.last.poke(random.nextInt(p.slots))
-        var cycles = 0
         finished = false
-        while (!finished) {
-          assert(cycles < 100, "the walk does not end")
-          step()
-          cycles += 1
-        }
+        waitFor("the end of a walk", 100)(finished)(step())
 
         withClue(s"walk $i, $walk of $first to $last: ") {
           val after = walk match {

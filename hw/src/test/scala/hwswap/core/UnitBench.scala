@@ -3,7 +3,6 @@ package hwswap
 package core
 
 import chisel3._
-import org.scalatest.Assertions
 
 /** What a unit asked for in one request: everything is written down with the cycle in which it came. */
 final case class Asked(
@@ -19,7 +18,7 @@ final case class Asked(
 )
 
 /** Plays the shared state for a unit: device 1 with the clusters 3 to 6 of its engine, and one cluster that is open. */
-class UnitBench(dut: CoreUnit) extends Peeks with Assertions {
+class UnitBench(dut: CoreUnit) extends Peeks {
   private val view = dut.io.view
   private val access = dut.io.access
   private def of[T <: EnumType](all: Seq[T], value: T): T = {

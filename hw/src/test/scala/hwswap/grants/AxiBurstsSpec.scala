@@ -5,7 +5,7 @@ package grants
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
-import hwswap.bus.{AxiMemory, AxiSignals}
+import hwswap.bus.AxiMemory
 
 import scala.collection.mutable
 import scala.util.Random
@@ -97,7 +97,7 @@ class AxiBurstsSpec extends AnyFunSpec with ChiselSim with Seeded {
     val random = seeded()
     simulate(new AxiBursts(2)) { dut =>
       for (eager <- Seq(100, 40)) {
-        val memory = new AxiMemory(AxiSignals(dut.io.axi), random, eager, bytes = true)
+        val memory = new AxiMemory(dut.io.axi, random, eager, bytes = true)
         for (i <- 0 until 1000) memory(8L * i) = random.nextLong()
         val clients = dut.io.clients.zipWithIndex.map { case (port, i) => new Client(port, i, random, eager) }
         memory.after()
@@ -107,9 +107,7 @@ class AxiBurstsSpec extends AnyFunSpec with ChiselSim with Seeded {
           assert(cycles < 20000, "it does not end")
           for (client <- clients) client.drive(cycles < 1500)
           for (client <- clients) client.look(memory)
-          memory.before()
-          dut.clock.step()
-          memory.after()
+          memory.step(dut.clock)
         }
         assert(clients.forall(client => client.reads > 20 && client.writes > 20))
         assert(!dut.io.failed.peek().litToBoolean)
@@ -119,7 +117,7 @@ class AxiBurstsSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   it("begins nothing behind an error") {
     simulate(new AxiBursts(1)) { dut =>
-      val memory = new AxiMemory(AxiSignals(dut.io.axi), seeded(), 100)
+      val memory = new AxiMemory(dut.io.axi, seeded(), 100)
       memory.bad = _ == 0x40
       val port = dut.io.clients(0)
       port.write.valid.poke(false)
@@ -129,11 +127,7 @@ class AxiBurstsSpec extends AnyFunSpec with ChiselSim with Seeded {
       port.read.bits.address.poke(0x40)
       port.read.valid.poke(true)
       memory.after()
-      for (_ <- 0 until 20) {
-        memory.before()
-        dut.clock.step()
-        memory.after()
-      }
+      for (_ <- 0 until 20) memory.step(dut.clock)
       assert(dut.io.failed.peek().litToBoolean && !port.read.ready.peek().litToBoolean)
     }
   }

@@ -9,20 +9,18 @@ import org.scalatest.funspec.AnyFunSpec
 import scala.util.Random
 
 /** Runs and masks of bitmaps against counting slot by slot. */
-class BitmapRunsSpec extends AnyFunSpec with ChiselSim with Seeded {
+class BitmapRunsSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   import Bitmaps._
 
   private def run(dut: BitmapRuns, used: BigInt, order: Int, from: Int, random: Random, eager: Int): Unit = {
     dut.io.order.poke(order)
     dut.io.from.poke(from)
-    dut.io.start.poke(true)
     dut.io.word.valid.poke(false)
-    dut.clock.step()
-    dut.io.start.poke(false)
+    pulse(dut.io.start, dut.clock)
     for (word <- words(used)) {
       while (random.nextInt(100) >= eager) {
         dut.io.word.valid.poke(false)
-        assert(!dut.io.done.peek().litToBoolean)
+        assert(!bit(dut.io.done))
         dut.clock.step()
       }
       dut.io.word.valid.poke(true)
@@ -30,12 +28,7 @@ class BitmapRunsSpec extends AnyFunSpec with ChiselSim with Seeded {
       dut.clock.step()
     }
     dut.io.word.valid.poke(false)
-    var cycles = 0
-    while (!dut.io.done.peek().litToBoolean) {
-      cycles += 1
-      assert(cycles < 4)
-      dut.clock.step()
-    }
+    waitFor("the end", 3)(bit(dut.io.done))(dut.clock.step())
     dut.io.run.expect(largest(used) + 1)
     val entry = entries(used, order, from).headOption
     dut.io.found.expect(entry.nonEmpty)

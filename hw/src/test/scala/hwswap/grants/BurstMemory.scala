@@ -3,7 +3,6 @@ package hwswap
 package grants
 
 import chisel3._
-import org.scalatest.Assertions
 
 import scala.collection.mutable
 import scala.util.Random
@@ -14,7 +13,7 @@ import scala.util.Random
   * @param eager
   *   chance, of 100, that the memory is ready or answers in a cycle
   */
-class BurstMemory(port: BurstPort, random: Random, var eager: Int) extends Peeks with Assertions {
+class BurstMemory(port: BurstPort, random: Random, var eager: Int) extends Peeks {
 
   /** Bytes that are not 0, by address. */
   val bytes: mutable.LongMap[Int] = mutable.LongMap.empty

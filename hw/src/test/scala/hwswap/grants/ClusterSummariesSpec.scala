@@ -2,6 +2,7 @@
 package hwswap
 package grants
 
+import chisel3.Bool
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 
@@ -9,7 +10,7 @@ import scala.collection.mutable
 import scala.util.Random
 
 /** Summaries, who has which cluster, counts and the index, against maps. */
-class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Seeded {
+class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   private val p = Params(devices = 3, clusters = 128)
   private val ranges = Seq((0, 20), (20, 3), (40, 80))
 
@@ -44,14 +45,7 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Seeded {
       entry.clusters.poke(clusters)
     }
 
-    def until(what: => Boolean): Unit = {
-      var cycles = 0
-      while (!what) {
-        cycles += 1
-        assert(cycles < 10000, "it is not ready")
-        dut.clock.step()
-      }
-    }
+    def until(condition: Bool): Unit = waitFor("readiness", 10000)(bit(condition))(dut.clock.step())
 
     def scanned(cluster: Int, now: Known): Unit = {
       known(cluster) = now
@@ -62,7 +56,7 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Seeded {
       bits.summary.word.epoch.poke(now.epoch)
       bits.summary.run.poke(now.run)
       dut.io.scanned.valid.poke(true)
-      until(dut.io.scanned.ready.peek().litToBoolean)
+      until(dut.io.scanned.ready)
       dut.clock.step()
       dut.io.scanned.valid.poke(false)
     }
@@ -83,18 +77,16 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Seeded {
       bits.kind.poke(kind)
       bits.device.poke(of)
       dut.io.request.valid.poke(true)
-      until(dut.io.request.ready.peek().litToBoolean)
+      until(dut.io.request.ready)
       dut.clock.step()
       dut.io.request.valid.poke(false)
-      until(dut.io.answer.valid.peek().litToBoolean)
+      until(dut.io.answer.valid)
       dut.io.answer.bits
     }
 
     def change(device: Int, alive: Boolean): Unit = {
-      dut.io.changed.valid.poke(true)
       dut.io.changed.bits.poke(device)
-      dut.clock.step()
-      dut.io.changed.valid.poke(false)
+      pulse(dut.io.changed.valid, dut.clock)
       live(device) = alive
       epochs(device) = random.nextInt(3)
       dut.io.devices(device).live.poke(alive)
@@ -114,7 +106,7 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Seeded {
       deviceOf(cluster).filter(epochs(_) == known(cluster).epoch).fold(Set.empty[Int])(_ => known(cluster).orders(open))
 
     def settle(): Unit = {
-      until(dut.io.request.ready.peek().litToBoolean)
+      until(dut.io.request.ready)
       for ((bits, d) <- dut.io.orders.zipWithIndex if live(d)) {
         val (base, clusters) = ranges(d)
         val expected = (base until base + clusters).flatMap(usable(_)).distinct.map(1 << _).sum
@@ -140,7 +132,7 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Seeded {
         change(2, alive = false)
         // Clusters are scanned on both sides of the change.
         for (cluster <- 40 until 46) scanned(cluster, Known(3, FlagCode.Frag, epochs(2), 2))
-        until(dut.io.request.ready.peek().litToBoolean)
+        until(dut.io.request.ready)
         open = round % 2 == 0
         dut.io.open.poke(open)
         for (cluster <- 44 until 50) scanned(cluster, Known(4, FlagCode.Frag, epochs(2), 3))
@@ -166,13 +158,11 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Seeded {
       import bench._
       for (delay <- 0 until 12) {
         change(0, alive = true)
-        until(dut.io.scanned.ready.peek().litToBoolean)
+        until(dut.io.scanned.ready)
         scanned(3, Known(0, FlagCode.Free, epochs(0), 10))
         for (_ <- 0 until delay) dut.clock.step()
-        dut.io.changed.valid.poke(true)
         dut.io.changed.bits.poke(0)
-        dut.clock.step()
-        dut.io.changed.valid.poke(false)
+        pulse(dut.io.changed.valid, dut.clock)
         // A live entry that comes with more clusters, say: until it is swept nothing is known.
         for (_ <- 0 until 40) {
           dut.io.orders(0).expect(0)

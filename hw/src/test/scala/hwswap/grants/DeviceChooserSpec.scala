@@ -8,7 +8,7 @@ import org.scalatest.funspec.AnyFunSpec
 import scala.collection.mutable
 
 /** The chooser against the rules as they are written, with clusters that are in a list here. */
-class DeviceChooserSpec extends AnyFunSpec with ChiselSim with Seeded {
+class DeviceChooserSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   private val p = Params(devices = 5, clusters = 256)
 
   /** A cluster that nobody has: whose, of which kind (an order, FREE, or spent), with how many orders. */
@@ -84,10 +84,8 @@ class DeviceChooserSpec extends AnyFunSpec with ChiselSim with Seeded {
           }
           if (random.nextInt(6) == 0) {
             val device = random.nextInt(p.devices)
-            dut.io.last.valid.poke(true)
             dut.io.last.bits.poke(device)
-            dut.clock.step()
-            dut.io.last.valid.poke(false)
+            pulse(dut.io.last.valid, dut.clock)
             last(device)
           }
           val least = turn.filter(d => devices(d).live && counted(d) % 2 == 1).map(devices(_).priority).maxOption
@@ -97,11 +95,9 @@ class DeviceChooserSpec extends AnyFunSpec with ChiselSim with Seeded {
             .map(d => (d, mine(d).minBy(_.rank(order, open))))
           if (expected.isEmpty && ready.nonEmpty) lower += 1
 
-          dut.io.start.valid.poke(true)
           dut.io.start.bits.poke(order)
           dut.io.request.ready.poke(false)
-          dut.clock.step()
-          dut.io.start.valid.poke(false)
+          pulse(dut.io.start.valid, dut.clock)
           var cycles = 0
           while (!dut.io.done.peek().litToBoolean) {
             cycles += 1
@@ -116,11 +112,9 @@ class DeviceChooserSpec extends AnyFunSpec with ChiselSim with Seeded {
               dut.io.request.ready.poke(false)
               for (_ <- 0 until random.nextInt(3)) dut.clock.step()
               val found = clusters.filter(c => c.device == device && c.kind == kind && c.run > run).map(_.number)
-              dut.io.answer.valid.poke(true)
               dut.io.answer.bits.found.poke(found.nonEmpty)
               dut.io.answer.bits.cluster.poke(found.minOption.getOrElse(0))
-              dut.clock.step()
-              dut.io.answer.valid.poke(false)
+              pulse(dut.io.answer.valid, dut.clock)
             }
           }
           dut.io.found.valid.expect(expected.nonEmpty)

@@ -11,7 +11,7 @@ import scala.util.Random
 /** The scan against a memory that changes while it reads: what it clears, what it reads when, and that nothing is
   * lost.
   */
-class MarkScannerSpec extends AnyFunSpec with ChiselSim with Seeded {
+class MarkScannerSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   private val groups = 0x1000L
   private val dirty = 0x2000L
   private val words = 0x4000L
@@ -65,12 +65,7 @@ class MarkScannerSpec extends AnyFunSpec with ChiselSim with Seeded {
 
     def round(): Unit = {
       val target = rounds + 1
-      var cycles = 0
-      while (rounds < target) {
-        cycles += 1
-        assert(cycles < 100000, "the round does not end")
-        step()
-      }
+      waitFor("the end of a round", 100000)(rounds >= target)(step())
     }
   }
   private val AllOnes = (BigInt(1) << 64) - 1

@@ -6,16 +6,8 @@ import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 
 /** The tree against a list of values, with how long it takes. */
-class RunTreeSpec extends AnyFunSpec with ChiselSim with Seeded {
-  private def ready(dut: RunTree, most: Int): Int = {
-    var cycles = 0
-    while (!dut.io.ready.peek().litToBoolean) {
-      cycles += 1
-      assert(cycles <= most, s"not done after $most cycles")
-      dut.clock.step()
-    }
-    cycles
-  }
+class RunTreeSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
+  private def ready(dut: RunTree, most: Int): Unit = waitFor("the end", most)(bit(dut.io.ready))(dut.clock.step())
 
   for (clusters <- Seq(64, 2048, 65536))
     it(s"finds the lowest of $clusters clusters") {
@@ -35,25 +27,21 @@ class RunTreeSpec extends AnyFunSpec with ChiselSim with Seeded {
           if (random.nextInt(100) < 60) {
             val cluster = places(random.nextInt(places.length))
             values(kind)(cluster) = if (random.nextBoolean()) 0 else random.nextInt(11)
-            dut.io.set.valid.poke(true)
             dut.io.set.bits.kind.poke(5 * kind)
             dut.io.set.bits.cluster.poke(cluster)
             dut.io.set.bits.value.poke(values(kind)(cluster))
-            dut.clock.step()
-            dut.io.set.valid.poke(false)
+            pulse(dut.io.set.valid, dut.clock)
             ready(dut, 6 * levels)
           } else {
             def end = if (random.nextBoolean()) random.nextInt(clusters) else places(random.nextInt(places.length))
             val (one, other) = (end, end)
             val (first, last) = (one.min(other), one.max(other))
             val above = random.nextInt(10)
-            dut.io.find.valid.poke(true)
             dut.io.find.bits.kind.poke(5 * kind)
             dut.io.find.bits.above.poke(above)
             dut.io.find.bits.first.poke(first)
             dut.io.find.bits.last.poke(last)
-            dut.clock.step()
-            dut.io.find.valid.poke(false)
+            pulse(dut.io.find.valid, dut.clock)
             ready(dut, 3 * (2 * levels - 1))
             val expected = (first to last).find(values(kind)(_) > above)
             dut.io.found.valid.expect(expected.nonEmpty)

@@ -4,12 +4,11 @@ package shell
 
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
-import org.scalatest.Assertions
 import org.scalatest.funspec.AnyFunSpec
 
 import scala.collection.mutable
 import scala.util.Random
-import hwswap.bus.{Axi4, AxiMemory, AxiSignals, Dma}
+import hwswap.bus.{Axi4, AxiMemory, Dma}
 import hwswap.core.CorePort
 
 /** The command ring with a DMA; core, other parts and settings are the test's. */
@@ -53,8 +52,8 @@ class CommandRingBench(implicit p: Params) extends Module {
 }
 
 /** Random commands through the ring: order, phases, numbers, doorbells of every size, a core of every speed. */
-class CommandRingSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
-  import EngineHost.{get, put}
+class CommandRingSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded with Cases[CommandRingBench] {
+  import RegisterAccess.{get, put}
 
   private implicit val p: Params = Params(devices = 4, cpus = 2, clusters = 16)
   private val base = 0x1fc0L
@@ -68,9 +67,8 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
       latency: Int = 0,
       coreWaits: Int = 12,
       val log2: Int = 4
-  ) extends Peeks
-      with Assertions {
-    val memory = new AxiMemory(AxiSignals(dut.axi), random, eager, latency)
+  ) extends Peeks {
+    val memory = new AxiMemory(dut.axi, random, eager, latency)
     val asked = mutable.Queue.empty[(BigInt, BigInt)]
 
     /** What the core has taken and not answered: the answer, and the cycle from which it may come. */
@@ -90,9 +88,7 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     dut.core.req.ready.poke(false)
     dut.core.resp.valid.poke(false)
     memory.after()
-    dut.reset.poke(true)
-    dut.clock.step()
-    dut.reset.poke(false)
+    restart(dut)
 
     /** One cycle, the core's part included: it takes requests at random times, several before it answers, and answers
       * OK with the request's number.
@@ -115,9 +111,7 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
         inCore.enqueue((offset, cycles + 1 + random.nextInt(coreWaits)))
         most = most.max(inCore.length)
       }
-      memory.before()
-      dut.clock.step()
-      memory.after()
+      memory.step(dut.clock)
       cycles += 1
       assert(cycles < 100000, "the ring stands still")
     }
@@ -131,145 +125,144 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
       get(info(number), MemMap.Completion.Info.Phase) == 1 - (number >> log2 & 1)
   }
 
-  it("completes every command in order, lap after lap") {
+  inTurn("completes every command in order, lap after lap") { dut =>
     val random = seeded()
-    simulate(new CommandRingBench) { dut =>
-      for (eager <- Seq(100, 40, 70)) {
-        val host = new Host(dut, random, eager)
-        val h = MemMap.Command.Head
-        val opcodes = Seq(0, 3, 6, 7, 8, 9, 10, 11, 12, 255)
-        val expected = mutable.ArrayBuffer.empty[(Int, Int)]
-        var checked = 0L
-        var irqs = 0
-        var askedIrqs = 0
-        while (checked < 120) {
-          // The host keeps at most a ring of commands under way.
-          if (random.nextInt(4) == 0) {
-            val room = (1 << host.log2) - (expected.length - checked).toInt
-            for (_ <- 0 until random.nextInt(room + 1)) {
-              val opcode = opcodes(random.nextInt(opcodes.length))
-              val irq = random.nextInt(3)
-              if (irq == 0) askedIrqs += 1
-              val offset = random.nextInt(if (random.nextBoolean()) p.clusters else 1 << 16)
-              val head = put(h.Opcode, opcode) | put(h.Irq, if (irq == 0) 1 else 0)
-              host.write(expected.length, Seq(head, offset, 0, 0))
-              val status =
-                if (Seq(8, 9, 255).contains(opcode)) StatusCode.BadOpcode
-                else if (opcode != OpcodeCode.Dump) StatusCode.Ok
-                else if (offset > p.clusters) StatusCode.BadRange
-                else StatusCode.BusError
-              val slot =
-                if (status != StatusCode.Ok) 0
-                else if (Seq(OpcodeCode.Alloc, OpcodeCode.Check, OpcodeCode.DiscardTake).contains(opcode)) offset
-                else 0
-              expected += ((status, slot))
-            }
-            dut.settings.cmdTail.poke(expected.length)
+    for ((eager, log2) <- Seq((100, 4), (40, 1), (70, 4))) {
+      val host = new Host(dut, random, eager, log2 = log2)
+      val h = MemMap.Command.Head
+      val opcodes = Seq(0, 3, 6, 7, 8, 9, 10, 11, 12, 255)
+      val expected = mutable.ArrayBuffer.empty[(Int, Int)]
+      var checked = 0L
+      var irqs = 0
+      var askedIrqs = 0
+      while (checked < 120) {
+        // The host keeps at most a ring of commands under way.
+        if (random.nextInt(4) == 0) {
+          val room = (1 << host.log2) - (expected.length - checked).toInt
+          for (_ <- 0 until random.nextInt(room + 1)) {
+            val opcode = opcodes(random.nextInt(opcodes.length))
+            val irq = random.nextInt(3)
+            if (irq == 0) askedIrqs += 1
+            val offset = random.nextInt(if (random.nextBoolean()) p.clusters else 1 << 16)
+            val head = put(h.Opcode, opcode) | put(h.Irq, if (irq == 0) 1 else 0)
+            host.write(expected.length, Seq(head, offset, 0, 0))
+            val status =
+              if (Seq(8, 9, 255).contains(opcode)) StatusCode.BadOpcode
+              else if (opcode != OpcodeCode.Dump) StatusCode.Ok
+              else if (offset > p.clusters) StatusCode.BadRange
+              else StatusCode.BusError
+            val slot =
+              if (status != StatusCode.Ok) 0
+              else if (Seq(OpcodeCode.Alloc, OpcodeCode.Check, OpcodeCode.DiscardTake).contains(opcode)) offset
+              else 0
+            expected += ((status, slot))
           }
-          host.step()
-          if (bit(dut.irq)) irqs += 1
-          while (checked < expected.length && host.done(checked)) {
-            val info = host.info(checked)
-            assert(get(info, MemMap.Completion.Info.Index) == checked)
-            assert(get(info, MemMap.Completion.Info.Status) == expected(checked.toInt)._1, s"command $checked")
-            assert(get(host.result(checked), MemMap.Completion.Result.Slot) == expected(checked.toInt)._2)
-            checked += 1
-          }
+          dut.settings.cmdTail.poke(expected.length)
         }
-        while (bit(dut.busy)) {
-          host.step()
-          if (bit(dut.irq)) irqs += 1
+        host.step()
+        if (bit(dut.irq)) irqs += 1
+        while (checked < expected.length && host.done(checked)) {
+          val info = host.info(checked)
+          assert(get(info, MemMap.Completion.Info.Index) == checked)
+          assert(get(info, MemMap.Completion.Info.Status) == expected(checked.toInt)._1, s"command $checked")
+          assert(get(host.result(checked), MemMap.Completion.Result.Slot) == expected(checked.toInt)._2)
+          checked += 1
         }
-        assert(dut.head.peek().litValue == expected.length)
-        assert(irqs > 0 && irqs <= askedIrqs)
-        assert(host.most > 1, "no two commands were in the core at once")
       }
+      while (bit(dut.busy)) {
+        host.step()
+        if (bit(dut.irq)) irqs += 1
+      }
+      assert(dut.head.peek().litValue == expected.length)
+      assert(irqs > 0 && irqs <= askedIrqs)
+      assert(host.most > 1, "no two commands were in the core at once")
     }
   }
 
   private def allocs(host: Host, numbers: Range): Unit =
     for (number <- numbers) host.write(number, Seq(put(MemMap.Command.Head.Opcode, OpcodeCode.Alloc), number, 0, 0))
 
-  it("takes at most 6 cycles a command, with a memory of 16 cycles latency") {
+  inTurn("takes at most 6 cycles a command, with a memory of 16 cycles latency") { dut =>
     val random = seeded()
-    simulate(new CommandRingBench) { dut =>
-      val host = new Host(dut, random, eager = 100, latency = 16, coreWaits = 1, log2 = 6)
-      val commands = 400
-      for (number <- 0 until commands) {
-        // As the driver of a full ring: one more for each that has completed.
-        while (number - dut.head.peek().litValue.toInt >= (1 << host.log2)) host.step()
-        host.write(number, Seq(put(MemMap.Command.Head.Opcode, OpcodeCode.Alloc), number, 0, 0))
-        dut.settings.cmdTail.poke(number + 1)
-      }
-      while (dut.head.peek().litValue != commands) host.step()
-      info(f"${host.cycles.toDouble / commands}%.2f cycles a command")
-      assert(host.cycles <= 6 * commands)
-      assert(host.asked.map(_._2.toInt) == (0 until commands))
+    val host = new Host(dut, random, eager = 100, latency = 16, coreWaits = 1, log2 = 6)
+    val commands = 400
+    for (number <- 0 until commands) {
+      // As the driver of a full ring: one more for each that has completed.
+      while (number - dut.head.peek().litValue.toInt >= (1 << host.log2)) host.step()
+      host.write(number, Seq(put(MemMap.Command.Head.Opcode, OpcodeCode.Alloc), number, 0, 0))
+      dut.settings.cmdTail.poke(number + 1)
     }
+    while (dut.head.peek().litValue != commands) host.step()
+    info(f"${host.cycles.toDouble / commands}%.2f cycles a command")
+    assert(host.cycles <= 6 * commands)
+    assert(host.asked.map(_._2.toInt) == (0 until commands))
   }
 
-  it("carries out no command of a transfer that ends in an error, wherever that is") {
+  inTurn("completes a command alone within some dozens of cycles") { dut =>
     val random = seeded()
-    simulate(new CommandRingBench) { dut =>
-      val words = MapAccess.words(MemMap.Command.Bytes)
-      for (wrong <- 0 until CommandFetch.Batch * words; eager <- Seq(100, 40)) {
-        val host = new Host(dut, random, eager)
-        allocs(host, 0 until 12)
-        host.memory.bad = _ == base + 32 * CommandFetch.Batch + 8 * wrong
-        // A good transfer, then the one with the error, then more behind it.
-        dut.settings.cmdTail.poke(CommandFetch.Batch)
-        while (!host.done(CommandFetch.Batch - 1)) host.step()
-        dut.settings.cmdTail.poke(12)
-        for (_ <- 0 until 400) host.step()
-        assert(host.asked.map(_._2.toInt) == (0 until CommandFetch.Batch), s"an error at word $wrong")
-        assert(!host.done(CommandFetch.Batch) && dut.head.peek().litValue == CommandFetch.Batch)
-        dut.busy.expect(false)
-      }
-    }
+    val host = new Host(dut, random, eager = 100)
+    dut.settings.cmdTail.poke(1)
+    info(s"cycles: NOP ${waitFor("the completion", 50)(host.done(0))(host.step())}")
   }
 
-  it("begins no command behind a stop, and ends the one under way") {
+  inTurn("carries out no command of a transfer that ends in an error, wherever that is") { dut =>
     val random = seeded()
-    simulate(new CommandRingBench) { dut =>
-      for (_ <- 0 until 30) {
-        val host = new Host(dut, random, 30)
-        allocs(host, 0 until 12)
-        dut.settings.cmdTail.poke(12)
-        val before = random.nextInt(9)
-        while (host.asked.length < before) host.step()
-        dut.settings.stopped.poke(true)
-        dut.settings.enable.poke(false)
-        val begun = host.asked.length
-        for (_ <- 0 until 300) host.step()
-        assert(host.asked.length == begun)
-        assert(dut.head.peek().litValue == begun && (begun == 0 || host.done(begun - 1)) && !host.done(begun))
-        dut.busy.expect(false)
-      }
-    }
-  }
-
-  it("fetches nothing while its ring has no size") {
-    val random = seeded()
-    simulate(new CommandRingBench) { dut =>
-      val host = new Host(dut, random, 100)
-      dut.settings.cmdLog2.poke(0)
-      dut.settings.cmdTail.poke(1)
-      for (_ <- 0 until 100) host.step()
-      assert(host.memory.bursts.isEmpty)
+    val words = MapAccess.words(MemMap.Command.Bytes)
+    for (wrong <- 0 until CommandFetch.Batch * words; eager <- Seq(100, 40)) {
+      val host = new Host(dut, random, eager)
+      allocs(host, 0 until 12)
+      host.memory.bad = _ == base + 32 * CommandFetch.Batch + 8 * wrong
+      // A good transfer, then the one with the error, then more behind it.
+      dut.settings.cmdTail.poke(CommandFetch.Batch)
+      while (!host.done(CommandFetch.Batch - 1)) host.step()
+      dut.settings.cmdTail.poke(12)
+      for (_ <- 0 until 400) host.step()
+      assert(host.asked.map(_._2.toInt) == (0 until CommandFetch.Batch), s"an error at word $wrong")
+      assert(!host.done(CommandFetch.Batch) && dut.head.peek().litValue == CommandFetch.Batch)
       dut.busy.expect(false)
     }
   }
 
-  it("fetches nothing while the tail is further ahead than the ring is long") {
+  inTurn("begins no command behind a stop, and ends the one under way") { dut =>
     val random = seeded()
-    simulate(new CommandRingBench) { dut =>
-      val host = new Host(dut, random, 100)
-      dut.settings.cmdTail.poke((1 << host.log2) + 1)
-      for (_ <- 0 until 100) host.step()
-      assert(host.memory.bursts.isEmpty)
+    for (_ <- 0 until 30) {
+      val host = new Host(dut, random, 30)
+      allocs(host, 0 until 12)
+      dut.settings.cmdTail.poke(12)
+      val before = random.nextInt(9)
+      while (host.asked.length < before) host.step()
+      dut.settings.stopped.poke(true)
+      dut.settings.enable.poke(false)
+      val begun = host.asked.length
+      for (_ <- 0 until 300) host.step()
+      assert(host.asked.length == begun)
+      assert(dut.head.peek().litValue == begun && (begun == 0 || host.done(begun - 1)) && !host.done(begun))
       dut.busy.expect(false)
-      dut.settings.cmdTail.poke(1)
-      while (!host.done(0)) host.step()
     }
+  }
+
+  inTurn("fetches nothing while its ring has no size") { dut =>
+    val random = seeded()
+    val host = new Host(dut, random, 100)
+    dut.settings.cmdLog2.poke(0)
+    dut.settings.cmdTail.poke(1)
+    for (_ <- 0 until 100) host.step()
+    assert(host.memory.bursts.isEmpty)
+    dut.busy.expect(false)
+  }
+
+  inTurn("fetches nothing while the tail is further ahead than the ring is long") { dut =>
+    val random = seeded()
+    val host = new Host(dut, random, 100)
+    dut.settings.cmdTail.poke((1 << host.log2) + 1)
+    for (_ <- 0 until 100) host.step()
+    assert(host.memory.bursts.isEmpty)
+    dut.busy.expect(false)
+    dut.settings.cmdTail.poke(1)
+    while (!host.done(0)) host.step()
+  }
+
+  it("carries commands out") {
+    simulate(new CommandRingBench)(tryAll)
   }
 }

@@ -6,7 +6,7 @@ import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 
 /** The statistics registers against plain counting. */
-class StatsSpec extends AnyFunSpec with ChiselSim with Seeded {
+class StatsSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   it("counts every event, while registers are read as fast as the bus allows") {
     val random = seeded()
     simulate(new Stats()(Params())) { dut =>
@@ -40,12 +40,11 @@ class StatsSpec extends AnyFunSpec with ChiselSim with Seeded {
       val offsets = bits.map(_._1) ++ numbers.map(_._1)
       for (density <- Seq(100, 50, 3)) {
         dut.io.regs.read.valid.poke(false)
-        dut.reset.poke(true)
-        dut.clock.step()
-        dut.reset.poke(false)
+        restart(dut)
         val counts = scala.collection.mutable.Map.empty[Int, BigInt].withDefaultValue(0)
 
-        def step(quiet: Boolean): Unit = {
+        var quiet = false
+        def step(): Unit = {
           for ((offset, bit) <- bits) {
             val set = !quiet && random.nextInt(100) < density
             bit.poke(set)
@@ -58,27 +57,21 @@ class StatsSpec extends AnyFunSpec with ChiselSim with Seeded {
           }
           dut.clock.step()
         }
-        def read(offset: Int, quiet: Boolean): BigInt = {
-          dut.io.regs.read.bits.poke(offset)
-          dut.io.regs.read.valid.poke(true)
-          step(quiet)
-          dut.io.regs.read.valid.poke(false)
-          for (_ <- 1 until RegPort.ReadCycles) step(quiet)
-          dut.io.regs.readData.peek().litValue
-        }
+        val regs = new RegisterAccess(dut.io.regs, () => step())
 
         var last = BigInt(0)
         for (_ <- 0 until 1500) {
           // The same register again and again, so that the others wait.
-          val value = read(RegMap.StatCycles.Offset, quiet = false)
+          val value = regs.read(RegMap.StatCycles.Offset)
           assert(value >= last && value <= counts(RegMap.StatCycles.Offset))
           last = value
         }
-        step(quiet = true)
-        for (offset <- offsets) assert(read(offset, quiet = true) == counts(offset), f"register $offset%x")
-        assert(read(RegMap.StatFrees.Offset, quiet = true) == 0)
-        assert(read(RegMap.StatTableBusyCycles.Offset + 8, quiet = true) == 0)
-        assert(read(RegMap.StatCycles.Offset - 8, quiet = true) == 0)
+        quiet = true
+        step()
+        for (offset <- offsets) assert(regs.read(offset) == counts(offset), f"register $offset%x")
+        assert(regs.read(RegMap.StatFrees.Offset) == 0)
+        assert(regs.read(RegMap.StatTableBusyCycles.Offset + 8) == 0)
+        assert(regs.read(RegMap.StatCycles.Offset - 8) == 0)
       }
     }
   }

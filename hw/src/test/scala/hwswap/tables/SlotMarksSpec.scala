@@ -6,19 +6,15 @@ import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 
 /** Bitmaps of ranges of slots, with and without idle cycles between the slots. */
-class SlotMarksSpec extends AnyFunSpec with ChiselSim with Seeded {
+class SlotMarksSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   it("has the kind and the mark of every slot that was written") {
     val random = seeded()
     simulate(new SlotMarks()(Params(devices = 1, cpus = 1, clusters = 8))) { dut =>
       dut.io.in.valid.poke(false)
       dut.io.clear.poke(false)
-      dut.reset.poke(true)
-      dut.clock.step()
-      dut.reset.poke(false)
+      restart(dut)
       for (round <- 0 until 40) {
-        dut.io.clear.poke(true)
-        dut.clock.step()
-        dut.io.clear.poke(false)
+        pulse(dut.io.clear, dut.clock)
         val first = if (round % 5 == 0) 0 else random.nextInt(512)
         val count = if (round % 7 == 0) 512 - first else 1 + random.nextInt(512 - first)
         val slots = Seq.fill(count)((random.nextInt(7), random.nextBoolean()))
@@ -27,9 +23,7 @@ class SlotMarksSpec extends AnyFunSpec with ChiselSim with Seeded {
           dut.io.in.bits.kind.poke(kind)
           dut.io.in.bits.mark.poke(mark)
           dut.io.in.bits.end.poke(i == count - 1)
-          dut.io.in.valid.poke(true)
-          dut.clock.step()
-          dut.io.in.valid.poke(false)
+          pulse(dut.io.in.valid, dut.clock)
           if (round % 2 == 1 && random.nextInt(4) == 0) dut.clock.step(1 + random.nextInt(3))
         }
         dut.clock.step()

@@ -4,14 +4,13 @@ package tables
 
 import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
-import org.scalatest.Assertions
 import org.scalatest.funspec.AnyFunSpec
 
 import scala.collection.mutable
 import scala.util.Random
-import hwswap.bus.{Axi4, AxiMemory, AxiSignals, Dma}
+import hwswap.bus.{Axi4, AxiMemory, Dma}
 import hwswap.core.DeviceInfo
-import hwswap.shell.EngineHost.get
+import hwswap.RegisterAccess.get
 
 /** Tables and their DMA on one AXI4 port; devices and commands are the test's. */
 class TablesUnderTest(implicit p: Params) extends Module {
@@ -177,7 +176,7 @@ final case class TableModelJob(
 /** Random jobs on random tables against the model above: answers, every word of memory; errors at every place;
   * resets under way; the cycles of whole tables.
   */
-class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
+class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded with Cases[TablesUnderTest] {
   private val p = Params(devices = 3, cpus = 1, clusters = 32)
 
   /** Pages and base of the devices there are: device 1 is not. */
@@ -186,10 +185,8 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   private val source = 0x40000L
   private val target = 0x50000L
 
-  private class Bench(dut: TablesUnderTest, random: Random, eager: Int, latency: Int = 0)
-      extends Peeks
-      with Assertions {
-    val memory = new AxiMemory(AxiSignals(dut.axi), random, eager, latency)
+  private class Bench(dut: TablesUnderTest, random: Random, eager: Int, latency: Int = 0) {
+    val memory = new AxiMemory(dut.axi, random, eager, latency)
     val model = new TableModel(memory(_), devices)
     var cycle = 0L
     var errors, wordsRead, wordsWritten = 0
@@ -212,9 +209,7 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
         device.base.poke(base)
       }
     }
-    dut.reset.poke(true)
-    dut.clock.step()
-    dut.reset.poke(false)
+    restart(dut)
     memory.after()
     while (!bit(dut.io.ready)) step()
 
@@ -222,9 +217,7 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
       if (bit(dut.io.error)) errors += 1
       if (bit(dut.io.events.wordsRead)) wordsRead += 1
       if (bit(dut.io.events.wordsWritten)) wordsWritten += 1
-      memory.before()
-      dut.clock.step()
-      memory.after()
+      memory.step(dut.clock)
       cycle += 1
     }
 
@@ -247,10 +240,7 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     def run(j: TableModelJob): (Int, BigInt, Long) = {
       val from = cycle
       start(j)
-      while (!bit(dut.io.done.valid)) {
-        assert(cycle - from < 100000, s"$j does not end")
-        step()
-      }
+      waitFor(s"the end of $j", 100000)(bit(dut.io.done.valid))(step())
       val out = (dut.io.done.bits.status.peek().litValue.toInt, dut.io.done.bits.value.peek().litValue)
       assert(bit(dut.io.idle) && memory.quiet, s"$j ended before its accesses")
       step()
@@ -277,11 +267,7 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     def reset(): Unit = {
       dut.io.flush.poke(true)
       dut.io.job.valid.poke(false)
-      val from = cycle
-      while (!bit(dut.io.idle)) {
-        assert(cycle - from < 5000, "a flush does not end")
-        step()
-      }
+      waitFor("the end of a flush", 5000)(bit(dut.io.idle))(step())
       dut.clear.poke(true)
       step()
       dut.clear.poke(false)
@@ -393,146 +379,140 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
     }
   }
 
-  it("does what the map says") {
+  inTurn("does what the map says") { dut =>
     val random = seeded()
-    simulate(new TablesUnderTest()(p)) { dut =>
-      for ((eager, latency) <- Seq((100, 20), (60, 3), (25, 0))) {
-        val bench = new Bench(dut, random, eager, latency)
-        // Before anything is given, nothing is read.
-        bench.same(TableModelJob(TableOp.count, 2, arg2 = target))
-        bench.same(TableModelJob(TableOp.take, 0, nr = 7))
-        assert(bench.memory.bursts.forall(_._1), "reads without tables")
-        bench.same(bench.give(0, 0, 7))
-        bench.same(bench.give(2, 0, 19))
-        for (_ <- 0 until 150) bench.same(bench.draw())
-        bench.same(TableModelJob(TableOp.off, 2))
-        for (slot <- Seq(0, 5000)) bench.same(TableModelJob(TableOp.lookup, 2, slot = slot))
-        assert(bench.errors == 0)
-      }
-    }
-  }
-
-  it("ends in BUS_ERROR wherever the bus gives one, and goes on after a reset") {
-    val random = seeded()
-    simulate(new TablesUnderTest()(p)) { dut =>
-      val bench = new Bench(dut, random, 80, 4)
-      for (round <- 0 until 40) {
-        bench.reset()
-        bench.same(bench.give(0, 0, 7))
-        bench.same(bench.give(2, 0, 19))
-        val errors = bench.errors
-        // A random job until one touches the address that is wrong.
-        val places = bench.model.directory.values.toSeq
-        val wrong = round % 4 match {
-          case 0 => target + 64 * random.nextInt(4) + 8 * random.nextInt(8)
-          case _ => places(random.nextInt(places.length)) + 8 * random.nextInt(512)
-        }
-        bench.memory.bad = _ == wrong
-        var status = StatusCode.Ok
-        var tries = 0
-        while (status != StatusCode.BusError && tries < 25) {
-          val before = bench.memory.words.clone()
-          val job = bench.draw() match {
-            case j if (j.arg2 & 63) == 0 && j.op != TableOp.replace && j.arg2 != 0 => j.copy(arg2 = target)
-            case j => j
-          }
-          if (job.op != TableOp.give) {
-            val out = bench.run(job)
-            status = out._1
-            if (status == StatusCode.BusError) {
-              assert(out._2 == 0)
-              // Reads change nothing, not even after an error.
-              if (!Seq(TableOp.fill, TableOp.clear, TableOp.replace, TableOp.take).contains(job.op))
-                for ((address, word) <- bench.memory.words if address < target || address >= tablesAt)
-                  assert(word == before.getOrElse(address, 0L), f"at $address%x after $job")
-            }
-          }
-          tries += 1
-        }
-        assert(bench.errors - errors == (if (status == StatusCode.BusError) 1 else 0))
-        bench.memory.bad = _ => false
-      }
-    }
-  }
-
-  it("comes to rest on a reset at any moment, and begins anew") {
-    val random = seeded()
-    simulate(new TablesUnderTest()(p)) { dut =>
-      val bench = new Bench(dut, random, 70, 6)
-      for (_ <- 0 until 40) {
-        bench.reset()
-        bench.same(bench.give(2, 0, 19))
-        bench.start(bench.draw())
-        for (_ <- 0 until random.nextInt(700)) bench.step()
-        bench.reset()
-        bench.same(TableModelJob(TableOp.lookup, 2, slot = 700))
-        bench.same(bench.give(0, 0, 3))
-        bench.same(TableModelJob(TableOp.count, 0, arg2 = target))
-      }
-    }
-  }
-
-  it("looks words up by register, between commands") {
-    val random = seeded()
-    simulate(new TablesUnderTest()(p)) { dut =>
-      val bench = new Bench(dut, random, 70, 5)
-      val info = RegMap.LookupInfo
+    for ((eager, latency) <- Seq((100, 20), (60, 3), (25, 0))) {
+      val bench = new Bench(dut, random, eager, latency)
+      // Before anything is given, nothing is read.
+      bench.same(TableModelJob(TableOp.count, 2, arg2 = target))
+      bench.same(TableModelJob(TableOp.take, 0, nr = 7))
+      assert(bench.memory.bursts.forall(_._1), "reads without tables")
       bench.same(bench.give(0, 0, 7))
       bench.same(bench.give(2, 0, 19))
-      for (seq <- 1 to 120) {
-        val device = Seq(0, 2, 2, 1, 9)(random.nextInt(5))
-        val slot = random.nextInt(19 * 512).toLong
-        val asked = BigInt(slot) | BigInt(device) << 32 | BigInt(seq) << 48
-        if (random.nextBoolean()) bench.write(RegMap.Lookup.Offset, asked)
-        else {
-          bench.write(RegMap.Lookup.Offset, asked, 0xf0)
-          bench.write(RegMap.Lookup.Offset, asked, 0x0f)
-        }
-        // Another one meanwhile is ignored; a command is not disturbed.
-        if (random.nextInt(3) == 0) bench.write(RegMap.Lookup.Offset, 77)
-        if (random.nextBoolean()) bench.same(TableModelJob(TableOp.count, 0, slot = 3 * 512, arg2 = target))
-        var state = bench.read(info.Offset)
-        while (get(state, info.Busy) == 1 || get(state, info.Seq) != seq) state = bench.read(info.Offset)
-        val (status, word, _) = bench.model.run(TableModelJob(TableOp.lookup, device, slot = slot))
-        assert(get(state, info.Status) == status)
-        assert(bench.read(RegMap.LookupEntry.Offset) == word)
-        val kind = bench.model.kind(word.toLong)
-        assert(get(state, info.Kind) == kind)
-        val counted = kind >= 1 && kind <= 3
-        assert(get(state, info.Count) == (if (counted) word >> 60 else 0))
-        assert(get(state, info.Zero) == (if (counted) word >> 59 & 1 else 0))
-      }
+      for (_ <- 0 until 150) bench.same(bench.draw())
+      bench.same(TableModelJob(TableOp.off, 2))
+      for (slot <- Seq(0, 5000)) bench.same(TableModelJob(TableOp.lookup, 2, slot = slot))
+      assert(bench.errors == 0)
     }
   }
 
-  it("works on 512 words at 90 % of a beat a cycle and more, with a latency of 20 cycles") {
+  inTurn("ends in BUS_ERROR wherever the bus gives one, and goes on after a reset") { dut =>
     val random = seeded()
-    simulate(new TablesUnderTest()(p)) { dut =>
-      val bench = new Bench(dut, random, 100, 20)
-      val at = tablesAt
-      for (i <- 0 until 16) bench.memory(source + 8 * i) = at + 4096 * i
-      bench.same(TableModelJob(TableOp.give, 2, 16, arg2 = source))
-      for (i <- 0 until 16; j <- 0 until 512) bench.memory(at + 4096 * i + 8 * j) = 3
-      val tables = 16
-      val beats = Seq[(String, TableModelJob, Int)](
-        ("RANGE", TableModelJob(TableOp.range, 2, 512, arg2 = target), 512 + 64),
-        ("COUNT of 16 tables", TableModelJob(TableOp.count, 2, arg1 = 512 * tables, arg2 = target), 512 * tables + 8),
-        ("SCAN of 16 tables", TableModelJob(TableOp.scan, 2, kinds = 64, arg1 = 512 * tables), 512 * tables),
-        ("FILL", TableModelJob(TableOp.fill, 2, 512, kinds = 2, arg1 = 1000), 1024),
-        ("REPLACE", TableModelJob(TableOp.replace, 2, 512, arg1 = 5000, arg2 = 1000), 1024),
-        ("CLEAR", TableModelJob(TableOp.clear, 2, 512, kinds = 127, arg1 = 1), 1024)
-      )
-      val figures = beats.map { case (name, job, words) =>
-        val read = bench.wordsRead
-        val cycles = bench.same(job)
-        assert(bench.wordsRead > read)
-        (name, words, cycles)
+    val bench = new Bench(dut, random, 80, 4)
+    for (round <- 0 until 40) {
+      bench.reset()
+      bench.same(bench.give(0, 0, 7))
+      bench.same(bench.give(2, 0, 19))
+      val errors = bench.errors
+      // A random job until one touches the address that is wrong.
+      val places = bench.model.directory.values.toSeq
+      val wrong = round % 4 match {
+        case 0 => target + 64 * random.nextInt(4) + 8 * random.nextInt(8)
+        case _ => places(random.nextInt(places.length)) + 8 * random.nextInt(512)
       }
-      info(figures.map { case (name, words, cycles) => s"$name: $words words in $cycles cycles" }.mkString("; "))
-      for ((name, words, cycles) <- figures) assert(words >= 0.9 * cycles, s"$name: $words words in $cycles cycles")
-      val one = bench.same(TableModelJob(TableOp.lookup, 2, slot = 700))
-      val none = bench.same(TableModelJob(TableOp.count, 0, arg2 = target))
-      info(s"LOOKUP in $one cycles; COUNT of 7 clusters without table in $none")
+      bench.memory.bad = _ == wrong
+      var status = StatusCode.Ok
+      var tries = 0
+      while (status != StatusCode.BusError && tries < 25) {
+        val before = bench.memory.words.clone()
+        val job = bench.draw() match {
+          case j if (j.arg2 & 63) == 0 && j.op != TableOp.replace && j.arg2 != 0 => j.copy(arg2 = target)
+          case j => j
+        }
+        if (job.op != TableOp.give) {
+          val out = bench.run(job)
+          status = out._1
+          if (status == StatusCode.BusError) {
+            assert(out._2 == 0)
+            // Reads change nothing, not even after an error.
+            if (!Seq(TableOp.fill, TableOp.clear, TableOp.replace, TableOp.take).contains(job.op))
+              for ((address, word) <- bench.memory.words if address < target || address >= tablesAt)
+                assert(word == before.getOrElse(address, 0L), f"at $address%x after $job")
+          }
+        }
+        tries += 1
+      }
+      assert(bench.errors - errors == (if (status == StatusCode.BusError) 1 else 0))
+      bench.memory.bad = _ => false
     }
+  }
+
+  inTurn("comes to rest on a reset at any moment, and begins anew") { dut =>
+    val random = seeded()
+    val bench = new Bench(dut, random, 70, 6)
+    for (_ <- 0 until 40) {
+      bench.reset()
+      bench.same(bench.give(2, 0, 19))
+      bench.start(bench.draw())
+      for (_ <- 0 until random.nextInt(700)) bench.step()
+      bench.reset()
+      bench.same(TableModelJob(TableOp.lookup, 2, slot = 700))
+      bench.same(bench.give(0, 0, 3))
+      bench.same(TableModelJob(TableOp.count, 0, arg2 = target))
+    }
+  }
+
+  inTurn("looks words up by register, between commands") { dut =>
+    val random = seeded()
+    val bench = new Bench(dut, random, 70, 5)
+    val info = RegMap.LookupInfo
+    bench.same(bench.give(0, 0, 7))
+    bench.same(bench.give(2, 0, 19))
+    for (seq <- 1 to 120) {
+      val device = Seq(0, 2, 2, 1, 9)(random.nextInt(5))
+      val slot = random.nextInt(19 * 512).toLong
+      val asked = BigInt(slot) | BigInt(device) << 32 | BigInt(seq) << 48
+      if (random.nextBoolean()) bench.write(RegMap.Lookup.Offset, asked)
+      else {
+        bench.write(RegMap.Lookup.Offset, asked, 0xf0)
+        bench.write(RegMap.Lookup.Offset, asked, 0x0f)
+      }
+      // Another one meanwhile is ignored; a command is not disturbed.
+      if (random.nextInt(3) == 0) bench.write(RegMap.Lookup.Offset, 77)
+      if (random.nextBoolean()) bench.same(TableModelJob(TableOp.count, 0, slot = 3 * 512, arg2 = target))
+      var state = bench.read(info.Offset)
+      while (get(state, info.Busy) == 1 || get(state, info.Seq) != seq) state = bench.read(info.Offset)
+      val (status, word, _) = bench.model.run(TableModelJob(TableOp.lookup, device, slot = slot))
+      assert(get(state, info.Status) == status)
+      assert(bench.read(RegMap.LookupEntry.Offset) == word)
+      val kind = bench.model.kind(word.toLong)
+      assert(get(state, info.Kind) == kind)
+      val counted = kind >= 1 && kind <= 3
+      assert(get(state, info.Count) == (if (counted) word >> 60 else 0))
+      assert(get(state, info.Zero) == (if (counted) word >> 59 & 1 else 0))
+    }
+  }
+
+  inTurn("works on 512 words at 90 % of a beat a cycle and more, with a latency of 20 cycles") { dut =>
+    val random = seeded()
+    val bench = new Bench(dut, random, 100, 20)
+    val at = tablesAt
+    for (i <- 0 until 16) bench.memory(source + 8 * i) = at + 4096 * i
+    bench.same(TableModelJob(TableOp.give, 2, 16, arg2 = source))
+    for (i <- 0 until 16; j <- 0 until 512) bench.memory(at + 4096 * i + 8 * j) = 3
+    val tables = 16
+    val beats = Seq[(String, TableModelJob, Int)](
+      ("RANGE", TableModelJob(TableOp.range, 2, 512, arg2 = target), 512 + 64),
+      ("COUNT of 16 tables", TableModelJob(TableOp.count, 2, arg1 = 512 * tables, arg2 = target), 512 * tables + 8),
+      ("SCAN of 16 tables", TableModelJob(TableOp.scan, 2, kinds = 64, arg1 = 512 * tables), 512 * tables),
+      ("FILL", TableModelJob(TableOp.fill, 2, 512, kinds = 2, arg1 = 1000), 1024),
+      ("REPLACE", TableModelJob(TableOp.replace, 2, 512, arg1 = 5000, arg2 = 1000), 1024),
+      ("CLEAR", TableModelJob(TableOp.clear, 2, 512, kinds = 127, arg1 = 1), 1024)
+    )
+    val figures = beats.map { case (name, job, words) =>
+      val read = bench.wordsRead
+      val cycles = bench.same(job)
+      assert(bench.wordsRead > read)
+      (name, words, cycles)
+    }
+    info(figures.map { case (name, words, cycles) => s"$name: $words words in $cycles cycles" }.mkString("; "))
+    for ((name, words, cycles) <- figures) assert(words >= 0.9 * cycles, s"$name: $words words in $cycles cycles")
+    val one = bench.same(TableModelJob(TableOp.lookup, 2, slot = 700))
+    val none = bench.same(TableModelJob(TableOp.count, 0, arg2 = target))
+    info(s"LOOKUP in $one cycles; COUNT of 7 clusters without table in $none")
+  }
+
+  it("works on swap tables") {
+    simulate(new TablesUnderTest()(p))(tryAll)
   }
 }
