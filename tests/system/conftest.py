@@ -30,7 +30,7 @@ def engine(folder: Path) -> Iterator[EngineServer]:
 
 @pytest.fixture(scope="module")
 def guest(request: pytest.FixtureRequest, engine: EngineServer) -> Iterator[Guest]:
-    """Boot a guest with two CPUs, swap on two devices behind a queue, and that engine."""
+    """Boot a guest with two CPUs, swap on two devices with queues, and that engine."""
     with queued_guest(paths.REPORTS / "kernel" / f"{request.module.__name__}.log", engine) as guest:
         yield guest
 

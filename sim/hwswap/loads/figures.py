@@ -17,7 +17,7 @@ PAGE_KB = 4
 
 @dataclass
 class Run:
-    """A load's run: counters before and behind it, what it said itself, and the mirror's differences."""
+    """A load's run: counters before and after it, what it said itself, and the mirror's differences."""
 
     before: dict[str, int] = field(default_factory=dict)
     after: dict[str, int] = field(default_factory=dict)

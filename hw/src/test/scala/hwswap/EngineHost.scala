@@ -62,7 +62,7 @@ class EngineHost(dut: EngineUnderTest, random: Random, eager: Int) extends Peeks
 
   def start(): Unit = {
     for (b <- Seq(bus.awvalid, bus.wvalid, bus.bready, bus.arvalid, bus.rready)) b.poke(false)
-    // What another host's memory left on the bus is not this memory's.
+    // Take no beat that the memory of another host left on the bus.
     restart(dut)
     memory.after()
     settle()

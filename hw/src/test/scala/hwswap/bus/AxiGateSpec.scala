@@ -133,7 +133,7 @@ class AxiGateSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded with 
   inTurn("makes no burst whose last beat is in another page than its first") { dut =>
     val random = seeded()
     val bench = new Bench(dut, random)
-    // The last page has no other window behind it; that before it has.
+    // No other window follows the last page; one follows the page before it.
     bench.permit(0, inside, inside + 0x2000, reads = true, writes = true)
     for (page <- Seq(inside, inside + 0x1000); write <- Seq(false, true); left <- Seq(1, 4, 8))
       for (beats <- Seq(left, left + 1, 16)) {
@@ -197,7 +197,7 @@ class AxiGateSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded with 
     dut.io.owed.expect(true)
   }
 
-  inTurn("answers a refused burst behind those of the same identifier") { dut =>
+  inTurn("answers a refused burst after those of the same identifier") { dut =>
     val random = seeded()
     for (_ <- 0 until 20) {
       val bench = new Bench(dut, random)

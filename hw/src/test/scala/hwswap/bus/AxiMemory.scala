@@ -7,8 +7,7 @@ import chisel3._
 import scala.collection.mutable
 import scala.util.Random
 
-/** Host memory behind an AXI4 master, with random waiting on every channel. The bench clocks by `step`, and calls
-  * `after` once before.
+/** Host memory of an AXI4 master, with random waiting on every channel. Call `after` once, then clock by `step`.
   *
   * It checks what a slave can check: bursts within 4 KiB, of at most 16 beats, wlast in its place, requests and data
   * that stay until they are taken.

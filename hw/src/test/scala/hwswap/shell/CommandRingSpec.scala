@@ -212,7 +212,7 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded w
       val host = new Host(dut, random, eager)
       allocs(host, 0 until 12)
       host.memory.bad = _ == base + 32 * CommandFetch.Batch + 8 * wrong
-      // A good transfer, then the one with the error, then more behind it.
+      // A good transfer, then the one with the error, then more of them.
       dut.settings.cmdTail.poke(CommandFetch.Batch)
       while (!host.done(CommandFetch.Batch - 1)) host.step()
       dut.settings.cmdTail.poke(12)
@@ -223,7 +223,7 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded w
     }
   }
 
-  inTurn("begins no command behind a stop, and ends the one under way") { dut =>
+  inTurn("begins no command after a stop, and ends the one under way") { dut =>
     val random = seeded()
     for (_ <- 0 until 30) {
       val host = new Host(dut, random, 30)

@@ -128,7 +128,7 @@ class CpuRequestsSpec extends AnyFunSpec with ChiselSim with Peeks with Cases[Cp
     bench.write(0, map.Request.Offset, alloc(2))
     assert(!bench.asked())
     assert(bench.response(0) == (stopped | put(map.Response.Seq, 2)))
-    // What a core answers that is wrong is no answer.
+    // A wrong answer of the core does not reach the host.
     dut.io.stop.poke(false)
     bench.write(1, map.Request.Offset, alloc(3))
     assert(bench.asked())

@@ -176,7 +176,7 @@ class RegistersSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded wit
     bench.write(RegMap.Control.Offset, 1)
     dut.io.settings.enable.expect(false)
     dut.io.settings.fault.expect(true)
-    // What the stopped engine refuses itself is no error of the bus.
+    // A burst that the stopped engine refuses is no error of the bus.
     dut.io.dmaError.poke(true)
     pulse(dut.io.refused, dut.clock)
     dut.io.dmaError.poke(false)
