@@ -11,7 +11,7 @@ from hwswap.model.policy import TRUNK, DeviceOrder, Hint, Placement, Policy, Sca
 from hwswap.model.rows import ORDERS, SLOTS, first_fit
 from hwswap.traces.stream import Shape, Stream
 from hwswap_map import Flag, Status
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 POLICIES = [Policy(*choice, seed=5) for choice in product(Scan, DeviceOrder, Hint, Placement)]
@@ -272,6 +272,7 @@ def test_a_rotating_device_can_be_indexed():
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32))
+@example(475408)  # ends with a swapoff under way, and a CPU's place on its device
 def test_indexed_fails_only_where_the_tried_device_has_no_place(seed):
     """What a failure means, said without lists: no cluster may take the order, or it has no run."""
     features = frozenset({"indexed", "discard", "rotating"})
@@ -283,8 +284,10 @@ def test_indexed_fails_only_where_the_tried_device_has_no_place(seed):
     for order in reversed(range(ORDERS)):
         tried = model.offered(0)[:1] if order else list(model.offered(0))
         before = model.counts.scans
+        place = model.next_offsets[0][order].device
+        refused = place is not None and not place.writeok  # the stream may end with a swapoff under way
         if model.alloc(0, order) is None:
-            assert model.counts.scans == before
+            assert refused or model.counts.scans == before
             for device in tried:
                 for cluster in device.clusters:
                     own = order < ORDERS - 1 and cluster.order == order and cluster.flag in (Flag.NONFULL, Flag.FRAG)
