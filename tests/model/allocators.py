@@ -8,9 +8,11 @@ from hwswap_map import Flag, Status
 SSD = BLKDEV | SOLIDSTATE
 
 
-def machine(*clusters: int, priorities: tuple[int, ...] = (), flags: int = SSD, cpus: int = 4) -> Allocator:
-    """Make an allocator with one device for each number of whole clusters."""
-    model = Allocator(cpus=cpus)
+def machine(
+    *clusters: int, priorities: tuple[int, ...] = (), flags: int = SSD, cpus: int = 4, model: Allocator | None = None
+) -> Allocator:
+    """Give an allocator, a new one unless it is given, one device for each number of whole clusters."""
+    model = model or Allocator(cpus=cpus)
     base = 0
     for type_, count in enumerate(clusters):
         priority = priorities[type_] if priorities else -1

@@ -94,9 +94,6 @@ def test_a_wrong_free_changes_nothing(offset, nr):
     assert model.free(1, 1, 1) == Status.BAD_DEVICE
 
 
-# swap_alloc_slow, plist_requeue, add_to_avail_list
-
-
 # swapoff
 
 

@@ -2,14 +2,13 @@
 """What DUMP writes: clusters as the model holds them, and their records in memory."""
 
 import pytest
-from hwswap.model.golden import BLKDEV, DISCARD, SOLIDSTATE, Allocator
+from allocators import SSD
+from hwswap.model.golden import DISCARD, Allocator
 from hwswap.model.host_memory import ClusterState
 from hwswap.model.rows import ALL, SLOTS
 from hwswap_map import MEM_CLUSTER_STATE_BYTES, Flag, Status
 from hypothesis import given
 from hypothesis import strategies as st
-
-SSD = BLKDEV | SOLIDSTATE
 
 
 def pack(state):

@@ -9,6 +9,7 @@ from hwswap.model.grants import Grants
 from hwswap.model.marks import Arrays, Scanner, Summary, Word, change, mark
 from hwswap.model.rows import ALL
 from hwswap.model.steering import Host
+from hwswap.stimulus.grant_work import finish
 from hwswap_map import Flag
 from hypothesis import given
 from hypothesis import strategies as st
@@ -180,11 +181,9 @@ def test_priority_first_then_in_turn():
     full = [(Flag.FULL, 0, 0)] * 2
     free = [(Flag.FREE, 0, 0)] * 2
     grants = engine(*free, *free, *free, *full, *full, *free, entries=entries)
-    found = []
-    while (cluster := grants.choose(4)) is not None:
-        grants.granted[cluster] = 0, 4
-        found.append(cluster)
-    assert found == [2, 4, 3, 5], "what is granted still has slots left, so nothing is chosen of the lower one"
+    assert all_chosen(grants, 4) == [2, 4, 3, 5], (
+        "what is granted still has slots left, so nothing is chosen of the lower one"
+    )
 
 
 @pytest.mark.parametrize("upper", [{}, {"file": True}, {"rotating": True}])
@@ -275,15 +274,6 @@ def test_no_run_waits_until_a_new_device_was_looked_at():
 
 
 # The kernel's side
-
-
-def finish(steps):
-    """Do all steps; return what comes of them."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value
 
 
 @pytest.fixture

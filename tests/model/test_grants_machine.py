@@ -9,7 +9,7 @@ from hwswap.model import grant_rules
 from hwswap.model.grant_entries import DeviceEntry, Grant, Lines, Placement
 from hwswap.model.marks import Arrays, Scanner, Summary, Word
 from hwswap.model.rows import SLOTS
-from hwswap.stimulus.grant_work import Work
+from hwswap.stimulus.grant_work import Work, finish
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -71,12 +71,6 @@ class Machine(RuleBasedStateMachine):
         while any(cpu in self.operations for cpu in cpus):
             for cpu in list(self.operations):
                 self.cpu_step(cpu)
-
-    @staticmethod
-    def run(steps):
-        """Do all steps."""
-        for _ in steps:
-            pass
 
     # Rules
 
@@ -143,7 +137,7 @@ class Machine(RuleBasedStateMachine):
         self.epoch = (self.epoch + 1) % 256
         entry = DeviceEntry(type_, BASES[type_], CLUSTERS[type_], priority, self.epoch, **FLAGS.get(type_, {}))
         self.grants.set_device(entry)
-        self.run(self.host.swapon(entry, entry.clusters * SLOTS - short))
+        finish(self.host.swapon(entry, entry.clusters * SLOTS - short))
 
     @precondition(lambda self: self.host.devices)
     @rule(type_=st.sampled_from(sorted(BASES)))
@@ -152,7 +146,7 @@ class Machine(RuleBasedStateMachine):
         if type_ in self.host.devices:
             self.finish()
             entry = self.host.devices[type_].entry
-            self.run(self.host.swapoff(type_))
+            finish(self.host.swapoff(type_))
             self.grants.set_device(dataclasses.replace(entry, live=False))
             self.work.gone(type_)
             self.recall()
@@ -168,7 +162,7 @@ class Machine(RuleBasedStateMachine):
             self.nothing_is_offered_of(type_)
             # A grant may have been popped before it was taken back: masks go last, under each CPU's own lock.
             self.finish()
-            self.run(self.host.drop_masks(lambda _, held: held.type == type_))
+            finish(self.host.drop_masks(lambda _, held: held.type == type_))
             device.entry = dataclasses.replace(device.entry, priority=priority)
             self.grants.set_device(device.entry)
 
@@ -176,7 +170,7 @@ class Machine(RuleBasedStateMachine):
     def cpu_goes(self, cpu):
         """Take a CPU offline; nothing stays granted to it."""
         self.finish([cpu])
-        self.run(self.host.cpu_gone(cpu))
+        finish(self.host.cpu_gone(cpu))
         self.one_pass()
         self.one_pass()
         assert not any(owner[0] == cpu for owner in self.grants.granted.values())
@@ -186,7 +180,7 @@ class Machine(RuleBasedStateMachine):
     def settle(self):
         """Let all end, and see whether the engine knows everything: no mark was lost."""
         self.finish()
-        self.run(self.host.drop_masks(lambda *_: True))
+        finish(self.host.drop_masks(lambda *_: True))
         for _ in range(2):
             self.one_round()
         assert self.arrays.quiet()

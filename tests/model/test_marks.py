@@ -1,28 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Marks: where things are in host memory, which stores a change is, and what the scan clears and reads."""
 
+from types import SimpleNamespace
+
 from hwswap.model.marks import Arrays, Scanner, Summary, Word, change, largest_run, mark, summary
 from hwswap.model.rows import ALL
 from hwswap_map import Flag
 from hypothesis import given
 from hypothesis import strategies as st
+from watched_grants import has_run
 
 
-class Index:
-    """What the scan told, in order."""
-
-    def __init__(self):
-        """Begin with nothing."""
-        self.found = {}
-        self.begun = []
-
-    def scan_begins(self, cluster):
-        """Keep the cluster."""
-        self.begun.append(cluster)
-
-    def scanned(self, cluster, found):
-        """Keep what was read."""
-        self.found[cluster] = found
+def index_of_all():
+    """Keep what the scan tells, in order."""
+    found, begun = {}, []
+    return SimpleNamespace(found=found, begun=begun, scanned=found.__setitem__, scan_begins=begun.append)
 
 
 def until(steps, name):
@@ -61,7 +53,7 @@ def test_only_what_changes_is_stored():
 
 
 def test_the_scan_clears_then_reads():
-    arrays, index = Arrays(130), Index()
+    arrays, index = Arrays(130), index_of_all()
     for cluster in (65, 70):
         list(change(arrays, cluster, 0b10, Word(2, Flag.NONFULL, 3)))
         list(mark(arrays, cluster))
@@ -78,7 +70,7 @@ def test_the_scan_clears_then_reads():
 
 
 def test_a_mark_behind_the_read_of_dirty_stays():
-    arrays, index = Arrays(64), Index()
+    arrays, index = Arrays(64), index_of_all()
     list(mark(arrays, 1))
     steps = Scanner(arrays, index).steps()
     until(steps, "DIRTY read")
@@ -92,7 +84,7 @@ def test_a_mark_behind_the_read_of_dirty_stays():
 
 
 def test_a_torn_bitmap_is_read_again():
-    arrays, index = Arrays(64), Index()
+    arrays, index = Arrays(64), index_of_all()
     list(mark(arrays, 0))
     steps = Scanner(arrays, index).steps()
     until(steps, "BITMAP read")
@@ -106,10 +98,7 @@ def test_a_torn_bitmap_is_read_again():
 
 @given(st.integers(0, ALL))
 def test_the_largest_run_is_the_largest(used):
-    def has(order):
-        return any(not used >> at & (1 << (1 << order)) - 1 for at in range(0, 512, 1 << order))
-
     run = largest_run(used)
-    assert run == -1 or has(run)
-    assert run == 9 or not has(run + 1)
+    assert run == -1 or has_run(used, run)
+    assert run == 9 or not has_run(used, run + 1)
     assert summary(Word(1, Flag.FRAG, 2).pack(), used) == Summary(Word(1, Flag.FRAG, 2), run)

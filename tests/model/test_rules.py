@@ -111,26 +111,18 @@ def waiting(*clusters: int) -> Allocator:
     return model
 
 
-def test_two_equals_that_wait_for_discards_are_visited_a_bounded_number_of_times():
-    """swap_alloc_slow would go round for ever: each visit puts the device behind the one that comes next."""
-    model = waiting(2, 2)
+@pytest.mark.parametrize(("devices", "visits"), [(1, 1), (2, VISITS)])
+def test_devices_that_wait_for_discards_are_visited_a_bounded_number_of_times(devices, visits):
+    """Equals go round for ever in swap_alloc_slow: each visit puts the device behind the one that comes next."""
+    model = waiting(*[2] * devices)
     seen = []
     visit = model.visit
     model.visit = lambda device, cpu: seen.append(1) or visit(device, cpu)
     assert model.alloc(0, 0) is None
-    assert len(seen) == VISITS
-    model.discard_take(1)
-    model.discard_done(1, SLOTS)
-    assert model.alloc(0, 0) == Slots(1, SLOTS)
-
-
-def test_one_device_that_waits_for_discards_is_visited_once():
-    model = waiting(2)
-    seen = []
-    visit = model.visit
-    model.visit = lambda device, cpu: seen.append(1) or visit(device, cpu)
-    assert model.alloc(0, 0) is None
-    assert len(seen) == 1
+    assert len(seen) == visits
+    model.discard_take(devices - 1)
+    model.discard_done(devices - 1, SLOTS)
+    assert model.alloc(0, 0) == Slots(devices - 1, SLOTS)
 
 
 # struct swap_sequential_cluster
@@ -172,10 +164,7 @@ def test_a_rotating_device_can_discard():
 
 
 def test_thirty_two_devices_take_turns_and_64_cpus_have_their_places():
-    model = Allocator(devices=32, cpus=64, clusters=64)
-    for type_ in range(32):
-        assert model.prepare(type_, 2 * SLOTS, 2 * type_) == Status.OK
-        assert model.swapon(type_) == Status.OK
+    model = machine(*[2] * 32, model=Allocator(devices=32, cpus=64, clusters=64))
     assert [model.alloc(cpu, 0) for cpu in range(64)] == (
         [Slots(type_, 1) for type_ in range(32)] + [Slots(type_, SLOTS) for type_ in range(32)]
     )
@@ -245,15 +234,8 @@ class Host(Allocator):
         return None
 
 
-def host(clusters: int) -> Host:
-    model = Host()
-    assert model.prepare(0, clusters * SLOTS, 0, SSD) == Status.OK
-    assert model.swapon(0) == Status.OK
-    return model
-
-
 def test_a_cached_slot_is_reclaimed_during_the_scan_when_more_than_half_is_used():
-    model = host(1)
+    model = machine(1, model=Host())
     for _ in range(300):
         model.alloc(0, 0)
     model.next_offsets[0][0].offset = 100  # this CPU goes on in what is in use
@@ -264,7 +246,7 @@ def test_a_cached_slot_is_reclaimed_during_the_scan_when_more_than_half_is_used(
 
 def test_a_cluster_that_a_reclaim_empties_ends_the_scan_there():
     """cluster_reclaim_range: it went to FREE, so it is not usable any more."""
-    model = host(3)
+    model = machine(3, model=Host())
     assert model.alloc(0, 0) == Slots(0, 1)
     for _ in range(510):
         model.alloc(0, 0)
@@ -279,7 +261,7 @@ def test_a_cluster_that_a_reclaim_empties_ends_the_scan_there():
 
 
 def test_without_memory_for_a_table_the_cluster_goes_back_to_the_tail_of_free():
-    model = host(4)
+    model = machine(4, model=Host())
     model.memory = False
     assert model.alloc(0, 3) is None
     assert list(model.devices[0].free) == [2, 3, 1]

@@ -117,14 +117,12 @@ class Watched(Grants):
     def read(self, cluster):
         """Keep what memory held when each word was read."""
         self.copy = []
-        used = 0
         steps = super().read(cluster)
         while True:
             try:
                 name = next(steps)
             except StopIteration as end:
-                used = end.value
-                return used
+                return end.value
             self.copy.append(self.arrays.bitmap[cluster][len(self.copy)])
             yield name
 
