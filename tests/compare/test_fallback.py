@@ -2,27 +2,16 @@
 """The operations of a trace under other policies."""
 
 import pytest
+from allocators import SSD
 from hwswap.compare import check
 from hwswap.compare.fallback import POLICIES, redo, together
-from hwswap.model.clusters import BLKDEV, DISCARD, SOLIDSTATE
+from hwswap.model.clusters import DISCARD
 from hwswap.model.policy import Policy
 from hwswap.model.rows import SLOTS
 from hwswap.traces import stream, trace
-from hwswap.traces.records import (
-    FAILED,
-    Op,
-    alloc,
-    discard_done,
-    discard_take,
-    free,
-    prepare,
-    swapoff,
-    swapoff_begin,
-    swapon,
-)
+from hwswap.traces.records import FAILED, Op
 from hwswap.traces.stream import Shape
-
-SSD = BLKDEV | SOLIDSTATE
+from hwswap.traces.trace import alloc, discard_done, discard_take, free, prepare, swapoff, swapoff_begin, swapon
 
 
 def made(*records: trace.Record) -> trace.Trace:

@@ -45,21 +45,16 @@ def changed(lines: tuple[str, ...], before: str, after: str) -> tuple[str, ...]:
     return tuple(line.replace(before, after) for line in lines)
 
 
+SMALL_ON = changed(ON, "max=2048 pages=2047", "max=1024 pages=1023")
+
+
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        (
-            "cluster_isolate type=0 cluster=1",
-            "cluster_isolate type=0 cluster=2",
-            "the trace has cluster 2, the model clu",
-        ),
+        ("isolate type=0 cluster=1", "isolate type=0 cluster=2", "the trace has cluster 2, the model clu"),
         ("offset=512 nr=16", "offset=528 nr=16", "device 0 offset 528, the model device 0 offset 512"),
         ("flag=3 order=4", "flag=2 order=4", "cluster 1 moved to NONFULL, the model moves it to FRAG"),
-        (
-            "cluster=-1 flag=2 order=4",
-            "cluster=-1 flag=3 order=4",
-            "a look at FRAG[4] of device 0, the model looks at NON",
-        ),
+        ("cluster=-1 flag=2", "cluster=-1 flag=3", "a look at FRAG[4] of device 0, the model looks at NON"),
         ("cluster_table type=0 cluster=1", "cluster_table type=0 cluster=2", "a table for cluster 2"),
     ],
 )
@@ -81,37 +76,16 @@ def test_a_missing_step_is_noticed(missing):
 
 def test_a_free_of_another_cpu_between_the_steps_is_seen():
     """CPU 1 frees while CPU 0 sleeps for a table; CPU 0 ends as CPU 2."""
-    steps = list(FIRST)
-    steps[4] = "2 7 cluster_table type=0 cluster=2 state=1"
-    steps[3] = steps[3].replace("cluster=1", "cluster=2")
-    steps[5] = "2 7 slots_alloc order=4 type=0 offset=1024 nr=16"
-    steps[6] = "2 7 cluster_move type=0 cluster=2 flag=3 order=4"
-    steps[7] = "2 7 alloc_end order=4 found=1"
-    nine = (
-        "1 5 alloc_begin order=9",
-        "1 5 device_visit type=0 state=1",
-        "1 5 cluster_isolate type=0 cluster=1 flag=1 order=0",
-        "1 5 cluster_table type=0 cluster=1 state=0",
-        "1 5 slots_alloc order=9 type=0 offset=512 nr=512",
-        "1 5 cluster_move type=0 cluster=1 flag=4 order=9",
-        "1 5 alloc_end order=9 found=1",
-    )
-    between = ("1 5 slots_free type=0 offset=512 nr=512", "1 5 cluster_move type=0 cluster=1 flag=1 order=9")
-    again = (
-        "2 9 alloc_begin order=4",
-        "2 9 slots_alloc order=4 type=0 offset=1040 nr=16",
-        "2 9 alloc_end order=4 found=1",
-    )
-    agrees(text(*ON, *nine, *steps[:4], *between, *steps[4:], *again), {SLEPT_FOR_TABLE: 1})
+    steps = [line.replace("cluster=1", "cluster=2").replace("offset=512", "offset=1024") for line in FIRST]
+    steps[4:] = [line.replace("0 7", "2 7").replace("state=0", "state=1") for line in steps[4:]]
+    between = ("1 9 slots_free type=0 offset=512 nr=512", "1 9 cluster_move type=0 cluster=1 flag=1 order=9")
+    again = [line.replace("0 7", "2 5").replace("offset=528", "offset=1040") for line in SECOND]
+    agrees(text(*ON, *LAST_FREE, *steps[:4], *between, *steps[4:], *again), {SLEPT_FOR_TABLE: 1})
 
 
 def test_a_cluster_whose_lock_is_taken_is_passed_over():
-    steps = (*FIRST[:3], "0 7 cluster_skip type=0 cluster=1 state=1", *FIRST[3:])
-    steps = tuple(
-        line.replace("cluster=1 flag", "cluster=2 flag").replace("cluster=1 state=0", "cluster=2 state=0")
-        for line in steps
-    )
-    steps = tuple(line.replace("offset=512", "offset=1024") for line in steps)
+    steps = [line.replace("cluster=1", "cluster=2").replace("offset=512", "offset=1024") for line in FIRST]
+    steps.insert(3, "0 7 cluster_skip type=0 cluster=1 state=1")
     agrees(text(*ON, *steps), {SKIPPED: 1})
 
 
@@ -131,19 +105,20 @@ def test_without_memory_for_a_table_the_kernel_is_followed():
     assert "half used: True, the model half used: False" in str(wrong.difference)
 
 
+GOING = ("1 3 device_writeok type=0 state=0", "1 3 device_available type=0 state=0")
+
+
 def test_slots_may_be_given_just_after_write_permission_went():
     """Another CPU had seen it before; the allocation's event is under another lock than the flag's."""
-    steps = (*FIRST[:5], "1 3 device_writeok type=0 state=0", "1 3 device_available type=0 state=0", *FIRST[5:])
-    agrees(text(*ON, *steps), {LATE: 1})
+    agrees(text(*ON, *FIRST[:5], *GOING, *FIRST[5:]), {LATE: 1})
 
 
 def test_slots_may_be_refused_just_before_write_permission_is_seen_to_go():
     """The flag goes under swap_avail_lock, its event follows; a scan reads the flag under its cluster's lock."""
-    going = ("1 3 device_writeok type=0 state=0", "1 3 device_available type=0 state=0")
     refused = (
         *FIRST[:5],
         "0 7 cluster_scan type=0 offset=512 order=4",
-        *going,
+        *GOING,
         "0 7 cluster_move type=0 cluster=1 flag=1 order=0",
         "0 7 half_used type=0 state=0",
         "0 7 cluster_isolate type=0 cluster=-1 flag=3 order=4",
@@ -151,16 +126,15 @@ def test_slots_may_be_refused_just_before_write_permission_is_seen_to_go():
         "0 7 alloc_end order=4 found=0",
     )
     agrees(text(*ON, *refused), {LATE: 1})
-    staying = tuple(line for line in refused if line not in going)
+    staying = tuple(line for line in refused if line not in GOING)
     assert "nothing, the model device 0 offset 512" in str(check.replay(made_of(text(*ON, *staying))).difference)
 
 
 def test_slots_are_not_given_long_after_write_permission_went():
     """An allocation that begins behind the swapoff sees the flag."""
-    going = ("1 3 device_writeok type=0 state=0", "1 3 device_available type=0 state=0")
-    outcome = check.replay(made_of(text(*ON, *FIRST, *going, *SECOND)))
+    outcome = check.replay(made_of(text(*ON, *FIRST, *GOING, *SECOND)))
     assert "the model gives none of device 0, which has long been going" in str(outcome.difference)
-    assert check.replay(made_of(text(*ON, *FIRST, SECOND[0], *going, *SECOND[1:]))).forced == {LATE: 1}
+    assert check.replay(made_of(text(*ON, *FIRST, SECOND[0], *GOING, *SECOND[1:]))).forced == {LATE: 1}
 
 
 LAST_FREE = (
@@ -185,9 +159,8 @@ NOTHING_FREE = (
 
 def test_half_used_is_another_cpus_doing_or_a_difference():
     """CPU 1 has counted the slots that it is in the middle of giving; on one CPU nobody else has."""
-    small = changed(ON, "max=2048 pages=2047", "max=1024 pages=1023")
-    agrees(text(*small, *LAST_FREE[:4], *NOTHING_FREE, *LAST_FREE[4:]), {OTHER_MOMENT: 1})
-    alone = [f"0{line[1:]}" for line in (*small, *LAST_FREE[:4], *NOTHING_FREE, *LAST_FREE[4:])]
+    agrees(text(*SMALL_ON, *LAST_FREE[:4], *NOTHING_FREE, *LAST_FREE[4:]), {OTHER_MOMENT: 1})
+    alone = [f"0{line[1:]}" for line in (*SMALL_ON, *LAST_FREE[:4], *NOTHING_FREE, *LAST_FREE[4:])]
     assert "half used: True, the model half used: False" in str(check.replay(made_of(text(*alone))).difference)
 
 
@@ -213,13 +186,12 @@ RECLAIM = (
 
 
 def test_what_is_reclaimed_in_a_scan_is_free_for_it():
-    small = changed(ON, "max=2048 pages=2047", "max=1024 pages=1023")
-    agrees(text(*small, *FIRST, *RECLAIM), {RECLAIMED_SLOTS: 1})
+    agrees(text(*SMALL_ON, *FIRST, *RECLAIM), {RECLAIMED_SLOTS: 1})
     for before, after, message in (
         ("reclaim_begin type=0 offset=528", "reclaim_begin type=0 offset=560", "takes slot 32 before that"),
         ("usable=1 clear=1", "usable=1 clear=0", "usable 1, clear 0, the model usable 1, clear 1"),
     ):
-        outcome = check.replay(made_of(text(*small, *FIRST, *changed(RECLAIM, before, after))))
+        outcome = check.replay(made_of(text(*SMALL_ON, *FIRST, *changed(RECLAIM, before, after))))
         assert message in str(outcome.difference)
 
 
