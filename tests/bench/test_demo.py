@@ -7,44 +7,22 @@ from collections.abc import Callable
 import pytest
 from hwswap.bench import demo
 
-LINES = """@counters {phase} before
-pswpout 1000
-allocations 100
-pswpin 10
-swpout_64 3
-swpout_fallback_64 0
-swpout_2048 1
-swpout_fallback_2048 0
-grant_units 500
-grants_popped 40
-grants_refused_epoch 2
-grants_refused_place 0
-@end
-@counters {phase} after
-pswpout 2736
-allocations 454
-pswpin 20
-swpout_64 27
-swpout_fallback_64 0
-swpout_2048 3
-swpout_fallback_2048 0
-grant_units {units}
-grants_popped 240
-grants_refused_epoch {refused}
-grants_refused_place 0
-@end
-@verify {phase} clusters 128 differences {differences}
-@load {phase} {load}"""
-"""354 allocations; 200 grants."""
+STILL = dict.fromkeys(("swpout_fallback_64", "swpout_fallback_2048", "grants_refused_place"), 0)
 
 
 def collected(units: int = 840, refused: int = 4, differences: int = 0, wrong: int = 0) -> demo.Collected:
-    """Return what both phases with grants have counted, and the comparison at the end."""
+    """Return what both phases with grants have counted, and the comparison at the end: 354 allocations, 200 grants."""
+    before = {"pswpout": 1000, "allocations": 100, "pswpin": 10, "swpout_64": 3, "swpout_2048": 1}
+    before |= {"grant_units": 500, "grants_popped": 40, "grants_refused_epoch": 2, **STILL}
+    after = {"pswpout": 2736, "allocations": 454, "pswpin": 20, "swpout_64": 27, "swpout_2048": 3}
+    after |= {"grant_units": units, "grants_popped": 240, "grants_refused_epoch": refused, **STILL}
     found = demo.Collected()
-    load = json.dumps({"mismatches": wrong, "verified_bytes": 4096})
     for phase in ("hint", "fragmented-hint"):
-        text = LINES.format(phase=phase, units=units, refused=refused, differences=differences, load=load)
-        for line in text.splitlines():
+        lines = []
+        for when, counters in (("before", before), ("after", after)):
+            lines += [f"@counters {phase} {when}", *(f"{name} {value}" for name, value in counters.items()), "@end"]
+        load = json.dumps({"mismatches": wrong, "verified_bytes": 4096})
+        for line in (*lines, f"@verify {phase} clusters 128 differences {differences}", f"@load {phase} {load}"):
             found.feed(line)
     found.feed("@verify end clusters 128 differences 0")
     return found

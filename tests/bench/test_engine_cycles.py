@@ -5,11 +5,15 @@ import pytest
 from hwswap.bench.engine_cycles import Cycles, Figures, core_targets, figure, goals, placement, unmet
 
 
+def group(kind: str, order: int, path: str, list_move: bool, cycles: list, latency: list = ()) -> dict:
+    said = {"kind": kind, "order": order, "path": path, "list_move": list_move}
+    return said | {"cycles": cycles, "latency": latency}
+
+
 def once_more(worst: int) -> dict:
     """Return what one of the program's reports says of a trace under a policy."""
-    allocations = {"kind": "alloc", "order": 4, "path": "fail", "list_move": False, "cycles": [[2, 99], [worst, 1]]}
-    frees = {"kind": "free", "order": 0, "path": "free", "list_move": False, "cycles": [[100, 1]]}
-    return {"operations": 101, "cycles": 298 + worst, "groups": [allocations, frees]}
+    groups = [group("alloc", 4, "fail", False, [[2, 99], [worst, 1]]), group("free", 0, "free", False, [[100, 1]])]
+    return {"operations": 101, "cycles": 298 + worst, "groups": groups}
 
 
 def report(fast: int = 2, scan: int = 3, indexed: int = 32, rings: int = 5) -> dict:
@@ -21,24 +25,10 @@ def report(fast: int = 2, scan: int = 3, indexed: int = 32, rings: int = 5) -> d
         "ring_cycles": 210 * rings,
         "placements": {"linux": once_more(90), "indexed": once_more(indexed)},
         "groups": [
-            {
-                "kind": "alloc",
-                "order": 0,
-                "path": "hint",
-                "list_move": False,
-                "cycles": [[fast, 100]],
-                "latency": [[6, 100]],
-            },
-            {"kind": "free", "order": 0, "path": "free", "list_move": False, "cycles": [[fast, 98]], "latency": []},
-            {"kind": "free", "order": 0, "path": "free", "list_move": True, "cycles": [[5, 2]], "latency": []},
-            {
-                "kind": "alloc",
-                "order": 4,
-                "path": "fail",
-                "list_move": True,
-                "cycles": [[30, 10]],
-                "latency": [[34, 10]],
-            },
+            group("alloc", 0, "hint", False, [[fast, 100]], [[6, 100]]),
+            group("free", 0, "free", False, [[fast, 98]]),
+            group("free", 0, "free", True, [[5, 2]]),
+            group("alloc", 4, "fail", True, [[30, 10]], [[34, 10]]),
         ],
         "by_scans": [{"path": "fail", "order": 4, "scans": n, "cycles": [[20 + scan * n, 10]]} for n in (1, 3, 4, 6)],
         "stalls": {"list move": 6, "slow path: scanned clusters": 60},

@@ -65,11 +65,8 @@ def test_a_row_has_its_ratio_and_source():
     result = Result("x", [Row("one", 3.0, 2.0, SOURCE), Row("two", 1.0), Row("three", 1.0, 4.0, SOURCE)], [], ())
     assert [row.ratio for row in result.rows] == [1.5, None, 0.25]
     assert result.sources() == ['A. Nobody, "On slots", letter, 1970']
-    assert [(figure.what, figure.of) for figure in result.figures()][:3] == [
-        ("one", "published"),
-        ("one", "ours"),
-        ("two", "ours"),
-    ]
+    named = [(figure.what, figure.of) for figure in result.figures()][:3]
+    assert named == [("one", "published"), ("one", "ours"), ("two", "ours")]
     console = Console(record=True, width=100)
     result.show(console)
     text = console.export_text()

@@ -181,12 +181,7 @@ def naive_engine(memory, engine, clusters):
 def naive_holds(rvwmo, program, cpus, marks, clusters):
     """Tell whether no reachable quiet state has an old copy."""
     memory = tuple(
-        (place, 0)
-        for place in [
-            ("group", 0),
-            *itertools.product(("dirty",), range(clusters)),
-            *itertools.product(("data", "lock"), range(clusters)),
-        ]
+        (place, 0) for place in [("group", 0), *itertools.product(("dirty", "data", "lock"), range(clusters))]
     )
     begin = (memory, ((marks, -1, 0, ()),) * cpus, (0, (), (0,) * clusters))
     seen, waiting = {begin}, deque([begin])
