@@ -10,12 +10,13 @@ import random
 import pytest
 from hwswap.bench.engine_cycles import INDEXED, measure
 from hwswap.compare import fallback, operations
-from hwswap.model.golden import BLKDEV, DISCARD, SOLIDSTATE, VISITS, Allocator
+from hwswap.model.golden import BLKDEV, DISCARD, SOLIDSTATE, VISITS
 from hwswap.model.policy import Placement, Policy
 from hwswap.model.rows import SLOTS
 from hwswap.traces import trace
 from hwswap.traces.stream import Shape, generate, header
 from run_seed import SEED
+from watched_models import Walking
 
 ROTATING = 12
 """Cycles more where a rotating device is visited: its own place is read first, and its cluster searched twice."""
@@ -25,27 +26,6 @@ FURTHER = 8
 
 FURTHER_ROTATING = 3
 """So many more if that device rotates."""
-
-
-class Walking(Allocator):
-    """Notes the longest walk: (visits, those of rotating devices)."""
-
-    longest = 0, 0
-
-    def alloc(self, cpu, order):
-        """Allocate."""
-        self.walk = 0, 0
-        found = super().alloc(cpu, order)
-        most, rotating = type(self).longest
-        type(self).longest = max(most, self.walk[0]), max(rotating, self.walk[1])
-        return found
-
-    def visit(self, device, cpu):
-        """Visit a device."""
-        found = super().visit(device, cpu)
-        if found[0] is not None:
-            self.walk = self.walk[0] + 1, self.walk[1] + found[0].rotating
-        return found
 
 
 @pytest.fixture

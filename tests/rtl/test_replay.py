@@ -7,7 +7,6 @@ HWSWAP_SEED=n moves all random seeds by n.
 
 import os
 import random
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from hwswap.traces.records import FIRST_VERSION
 from hwswap.traces.stream import Shape
 from hwswap.traces.trace import Op
 from run_seed import SEED
+from watched_models import Reached
 
 DATA = Path(__file__).parents[1] / "data"
 WAVES = os.environ.get("WAVES", "0") not in ("", "0")
@@ -78,23 +78,15 @@ def test_the_streams_are_long_and_rich_enough():
 
     With the streams' own seeds: with others, steals are fewer.
     """
-    ops: Counter[int] = Counter()
-    orders: Counter[int] = Counter()
-    paths: Counter[str] = Counter()
-    types, cpus = set(), set()
+    reached = Reached()
     for shape in STREAMS.values():
-        source = stream.Stream(replace(shape, seed=shape.seed - SEED))
-        for record in source:
-            ops[record.op] += 1
-            if record.op == Op.ALLOC and record.type != trace.FAILED:
-                orders[record.order] += 1
-                types.add(record.type)
-                cpus.add(record.cpu)
-        paths += source.model.counts.by_path
+        for _ in reached.records(replace(shape, seed=shape.seed - SEED)):
+            pass
+    ops, orders, paths = reached.ops, reached.orders, reached.paths
     assert sum(ops.values()) >= 200_000
     assert min(orders[order] for order in range(10)) >= 50, orders
-    assert len(types) == 8
-    assert len(cpus) == 4
+    assert len(reached.types) == 8
+    assert len(reached.cpus) == 4
     assert all(ops[op] >= 30 for op in FIRST_VERSION), ops
     assert all(paths[path] >= 100 for path in ("fast", "nonfull", "free", "frag", "steal", "fail")), paths
 
@@ -134,21 +126,22 @@ def test_a_wrong_decision_is_found_and_named():
     assert str(record.a) in outcome.output
 
 
-@pytest.mark.parametrize("damage", ["cut", "magic", "version", "record"])
-def test_a_damaged_trace_is_refused(damage, tmp_path):
+DAMAGES = {
+    "cut": (slice(-7, None), b""),
+    "magic": (slice(0, 1), b"h"),
+    "version": (slice(8, 9), b"\x09"),
+    "record": (slice(-16, -15), b"\x63"),
+}
+
+
+@pytest.mark.parametrize(("part", "damage"), DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_trace_is_refused(part, damage, tmp_path):
     """The replayer's own reader says in one sentence what is wrong, and exits with a status other than 0."""
     made = stream.generate(Shape(1, ops=200, span=3))
     path = tmp_path / "a.hwst"
     trace.write(path, made.header, made.records)
     data = bytearray(path.read_bytes())
-    if damage == "cut":
-        data = data[:-7]
-    elif damage == "magic":
-        data[0] ^= 1
-    elif damage == "version":
-        data[8] = 9
-    else:
-        data[-16] = 99
+    data[part] = damage
     path.write_bytes(data)
     outcome = replay.replay(path)
     assert not outcome.equal

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 from hwswap.compare.check import check
-from hwswap.model.golden import BLKDEV, SOLIDSTATE, VISITS, Allocator
+from hwswap.model.golden import BLKDEV, SOLIDSTATE, VISITS
 from hwswap.model.rows import SLOTS
 from hwswap.stimulus import kernel_streams
 from hwswap.stimulus.kernel_discards import KernelDiscards
@@ -14,6 +14,7 @@ from hwswap.traces import trace
 from hwswap.traces.records import Op
 from hwswap.traces.stream import Shape
 from run_seed import SEED
+from watched_models import Walking
 
 CASES = list(kernel_streams.cases(SEED + 11, 120_000))
 DISCARDING = Shape(seed=5, ops=4_000, devices=2, cpus=2, clusters=64, span=6, features=frozenset({"discard"}))
@@ -128,34 +129,16 @@ def test_discards_are_asked_for_as_a_whole_or_belong_to_an_allocation_that_faile
     assert ended[Op.ALLOC] and ended[Op.DISCARD_TAKE], ended
 
 
-class Noting(Allocator):
-    """Notes how many devices an allocation visits at most."""
-
-    visits = longest = 0
-
-    def alloc(self, cpu, order):
-        """Allocate."""
-        self.visits = 0
-        found = super().alloc(cpu, order)
-        type(self).longest = max(self.longest, self.visits)
-        return found
-
-    def visit(self, device, cpu):
-        """Visit a device."""
-        self.visits += 1
-        return super().visit(device, cpu)
-
-
 def test_no_allocation_goes_round_between_devices_without_end(monkeypatch):
     equals = Shape(seed=38, ops=8_000, devices=2, cpus=2, clusters=64, span=4, features=frozenset({"discard"}))
     for shape in [equals, *(case.shape for case in CASES if "discard" in case.shape.features)]:
-        monkeypatch.setattr(Noting, "longest", 0)
-        kernel_streams.generate(shape, Noting)
-        assert Noting.longest <= shape.devices
+        monkeypatch.setattr(Walking, "longest", (0, 0))
+        kernel_streams.generate(shape, Walking)
+        assert Walking.longest[0] <= shape.devices
     # Where nobody takes care one does.
     monkeypatch.setattr(KernelDiscards, "goes_round", lambda self: False)
-    kernel_streams.generate(equals, Noting)
-    assert Noting.longest == VISITS
+    kernel_streams.generate(equals, Walking)
+    assert Walking.longest[0] == VISITS
 
 
 def test_where_an_allocation_ends_is_counted_once(made):

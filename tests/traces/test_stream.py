@@ -2,7 +2,7 @@
 """Random streams: legal, repeatable, rich, and in step with the model's invariants."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import pytest
 from hwswap.compare import check
@@ -15,6 +15,7 @@ from hwswap.traces.trace import Op
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from run_seed import SEED
+from watched_models import Reached
 
 
 def test_the_same_seed_gives_the_same_stream_and_another_another():
@@ -121,61 +122,36 @@ def test_streams_with_features_discard_and_switch():
     assert len(policies) >= 12
 
 
-ALL_BUT_STEALS = ("fast", "nonfull", "free", "frag", "fail")
-"""Ways in which an allocation ends."""
-
-
-class Reached:
-    """What streams have come to."""
-
-    def __init__(self) -> None:
-        """Start with nothing."""
-        self.ops: Counter[int] = Counter()
-        self.orders: Counter[int] = Counter()
-        self.paths: Counter[str] = Counter()
-        self.types: set[int] = set()
-        self.reinserts = 0
-
-    def add(self, shape: stream.Shape) -> None:
-        """Make one more stream, and count."""
-        making = stream.Stream(shape)
+def assert_enough(shapes: Iterable[stream.Shape], types: int, reinserts: int, of_each_path: int, steals: int) -> None:
+    """Streams have each operation, 10 allocations of each order, and so many of the rest."""
+    reached, again = Reached(), 0
+    for shape in shapes:
         last: dict[int, int] = {}
-        for record in making:
-            self.ops[record.op] += 1
-            if record.op == Op.ALLOC and record.type != trace.FAILED:
-                self.orders[record.order] += 1
-                self.types.add(record.type)
-            if record.op == Op.SWAPON and last[record.type] == Op.SWAPOFF_BEGIN:
-                self.reinserts += 1
+        for record in reached.records(shape):
+            again += record.op == Op.SWAPON and last[record.type] == Op.SWAPOFF_BEGIN
             if record.op not in (Op.ALLOC, Op.FREE):
                 last[record.type] = record.op
-        self.paths += making.model.counts.by_path
-
-    def assert_enough(self, types: int, reinserts: int, of_each_path: int, paths: Sequence[str]) -> None:
-        """Each operation, 10 allocations of each order, and so many of the rest."""
-        assert set(self.ops) == set(FIRST_VERSION)
-        assert min(self.orders[order] for order in range(10)) >= 10, self.orders
-        assert len(self.types) >= types
-        assert self.reinserts >= reinserts
-        assert all(self.paths[path] >= of_each_path for path in paths), self.paths
+    assert set(reached.ops) == set(FIRST_VERSION)
+    assert min(reached.orders[order] for order in range(10)) >= 10, reached.orders
+    assert len(reached.types) >= types
+    assert again >= reinserts
+    assert reached.paths["steal"] >= steals
+    assert all(reached.paths[path] >= of_each_path for path in ("fast", "nonfull", "free", "frag", "fail")), (
+        reached.paths
+    )
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_streams_reach_every_kind_of_operation_order_and_path(seed):
     """One long stream of each size, with seeds that do: of 25 others, 17 had fewer steals, orders or devices."""
-    reached = Reached()
-    for span in (3, 12, 60):
-        reached.add(stream.Shape(seed=seed, ops=25000, span=span))
-    reached.assert_enough(6, 3, 20, (*ALL_BUT_STEALS, "steal"))
+    shapes = (stream.Shape(seed=seed, ops=25000, span=span) for span in (3, 12, 60))
+    assert_enough(shapes, types=6, reinserts=3, of_each_path=20, steals=20)
 
 
 def test_streams_of_any_seeds_reach_all_but_steals_together():
     """Steals take longer streams. The least in 20,000 sets of 8 out of 70 seeds: 36, 6, 2 and 203."""
-    reached = Reached()
-    for seed in range(SEED, SEED + 8):
-        for span in (3, 12, 60):
-            reached.add(stream.Shape(seed=seed, ops=6000, span=span))
-    reached.assert_enough(4, 1, 60, ALL_BUT_STEALS)
+    shapes = (stream.Shape(seed=seed, ops=6000, span=span) for seed in range(SEED, SEED + 8) for span in (3, 12, 60))
+    assert_enough(shapes, types=4, reinserts=1, of_each_path=60, steals=0)
 
 
 def test_check_names_a_free_of_what_is_not_in_use():
