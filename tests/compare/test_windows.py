@@ -5,24 +5,19 @@ import pytest
 from hwswap.cli.main import main
 from hwswap.compare import check
 from hwswap.kernel import convert, ftrace
-from hwswap.model.golden import BLKDEV, SOLIDSTATE
 from hwswap.model.readahead import Readahead
 from hwswap.traces import trace
 from hwswap.traces.records import Op, Record
 from hwswap.traces.trace import TraceError
+from tracepoint_text import SSD, text
 
-SSD = BLKDEV | SOLIDSTATE
 ON = [trace.prepare(1, 1000, SSD, -1), trace.swapon(1)]
 FAULTS = [(600, 0, 3), (601, 0, 3), (604, 2, 3), (609, 3, 3), (999, 9, 5), (999, 0, 0), (3, 4, 2), (700, 0, 2)]
 
 
-def line(values: str, cpu: int = 0, event: str = "swap_readahead") -> str:
-    return f"           usemem-77      [{cpu:03d}] .....    12.345678: {event}: {values}\n"
-
-
-def windows(cpu: int = 0, state: Readahead | None = None) -> list[Record]:
+def windows(cpu: int = 0) -> list[Record]:
     """Return the records of a kernel that follows the rule."""
-    state = state or Readahead(44, 2)
+    state = Readahead(44, 2)
     records = []
     for offset, hits, page_cluster in FAULTS:
         before = state.previous, state.last
@@ -38,14 +33,14 @@ def recorded(records: list[Record], cpus: int = 1) -> trace.Trace:
 
 
 def test_the_event_becomes_two_records():
-    text = [
-        line(f"type=1 max=1000 pages=999 prio=-1 flags={SSD}", event="swap_device_on"),
-        line("type=1 offset=17 page_cluster=3 hits=2 prev_offset=9 prev_pages=4 start=16 nr=4", cpu=1),
-        line("type=1 offset=17 page_cluster=4 hits=7 prev_offset=9 prev_pages=4 start=16 nr=16 fixed=1"),
-        line("type=1 stage=0", event="swap_device_off"),
-        line("type=1 stage=1", event="swap_device_off"),
-    ]
-    records, cpus = ftrace.parse(text)
+    lines = text(
+        f"0 77 device_on type=1 max=1000 pages=999 prio=-1 flags={SSD}",
+        "1 77 readahead type=1 offset=17 page_cluster=3 hits=2 prev_offset=9 prev_pages=4 start=16 nr=4",
+        "0 77 readahead type=1 offset=17 page_cluster=4 hits=7 prev_offset=9 prev_pages=4 start=16 nr=16 fixed=1",
+        "0 77 device_off type=1 stage=0",
+        "0 77 device_off type=1 stage=1",
+    )
+    records, cpus = ftrace.parse(lines)
     assert cpus == 2
     assert records[2:6] == [
         Record(Op.READAHEAD_STATE, 1, 0, 1, 9, 4, 2),

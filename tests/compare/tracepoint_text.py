@@ -4,6 +4,7 @@
 import random
 from collections.abc import Iterator
 
+from allocators import SSD
 from hwswap.kernel import ftrace
 from hwswap.model.clusters import BLKDEV, DISCARD, SOLIDSTATE
 from hwswap.model.golden import Allocator
@@ -12,8 +13,6 @@ from hwswap.model.steps import Operation
 from hwswap.traces import records, trace
 from hwswap.traces.records import Op, Record
 from hwswap_map import Status
-
-SSD = BLKDEV | SOLIDSTATE
 
 
 def text(*lines: str) -> list[str]:

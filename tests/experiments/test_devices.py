@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Four equal devices: the golden model's choices by hand, what a guest says, and what is made of it."""
 
+from contextlib import nullcontext
+from types import SimpleNamespace
+
 import pytest
 from hwswap.experiments import devices, kernels, published
 from hwswap.experiments.devices import CASES, DEVICES, IN_TURN, NODE_FIRST, NODES, SEQUENTIAL, Usage
-from hwswap.guest.qemu import Guest, GuestError, Machine
+from hwswap.guest.qemu import GuestError, Machine
 from hwswap.model.policy import DeviceOrder
 
 MB = 1024
@@ -83,15 +86,8 @@ def test_the_result_has_published_and_ours_of_each_system(monkeypatch):
 
 
 def test_a_guest_with_another_kernel_is_refused(monkeypatch):
-    class Other(Guest):
-        def __enter__(self):
-            self.release = "7.3.4"
-            return self
-
-        def __exit__(self, *_):
-            pass
-
-    monkeypatch.setattr(kernels, "Guest", Other)
+    other = SimpleNamespace(release="7.3.4")
+    monkeypatch.setattr(kernels, "Guest", lambda *_, **__: nullcontext(other))
     monkeypatch.setattr(kernels.artifacts.Artifact, "path", lambda self: self.place)
     with pytest.raises(GuestError, match="is Linux 7.3.4, not Linux 6.12"):
         kernels.run(kernels.LINUX_6_12, Machine(), "devices.sh", {})

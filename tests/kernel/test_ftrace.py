@@ -2,12 +2,10 @@
 """From tracepoint text to records."""
 
 import pytest
+from allocators import SSD
 from hwswap.kernel import ftrace
-from hwswap.model.golden import BLKDEV, SOLIDSTATE
 from hwswap.traces import trace
 from hwswap.traces.trace import TraceError
-
-SSD = BLKDEV | SOLIDSTATE
 
 
 def line(event: str, values: str, cpu: int = 0, task: str = "usemem-77") -> str:
@@ -24,12 +22,7 @@ def test_each_event_becomes_its_record():
         "# tracer: nop\n",
         "# entries-in-buffer/entries-written: 9/9   #P:2\n",
         "#              | |         |   |||||     |         |\n",
-        line("swap_bad_slot", "type=1 offset=0"),
-        line("swap_bad_slot", "type=1 offset=40"),
-        line("swap_bad_slot", "type=1 offset=41"),
-        line("swap_bad_slot", "type=1 offset=511"),
-        line("swap_bad_slot", "type=1 offset=512"),
-        line("swap_bad_slot", "type=1 offset=1025"),
+        *(line("swap_bad_slot", f"type=1 offset={offset}") for offset in (0, 40, 41, 511, 512, 1025)),
         ON,
         line("sched_switch", "prev_comm=a"),
         ALLOC,

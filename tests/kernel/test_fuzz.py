@@ -2,6 +2,8 @@
 """What becomes of what a kernel answers; no guest is started."""
 
 from collections import Counter
+from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 from hwswap.cli.main import main
@@ -21,7 +23,6 @@ MADE, PATHS = kernel_streams.generate(CASE.shape)
 
 
 def record(op, failed=False):
-    """Return the number of the first such record."""
     return next(
         number
         for number, each in enumerate(MADE.records)
@@ -144,24 +145,14 @@ def test_an_engine_that_was_given_less_than_the_stream_is_not_equal(monkeypatch)
 
 
 def test_a_guest_that_ends_early_is_an_error(monkeypatch):
-    class Guest:
-        def __init__(self, *_, **given):
-            assert given["files"]["cases/0000"][:8] == b"HWSWAPTR"
+    @contextmanager
+    def guest(*_, files, **__):
+        assert files["cases/0000"][:8] == b"HWSWAPTR"
+        out = '@case 0000 {"records": 2000}\n@taken free 30\n@taken frag 1\n@taken free 12\n'
+        done = SimpleNamespace(check=lambda: out)
+        yield SimpleNamespace(check_log=lambda: None, wait_job=lambda *_, **__: done)
 
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *_):
-            pass
-
-        def check_log(self):
-            pass
-
-        def wait_job(self, timeout):
-            out = '@case 0000 {"records": 2000}\n@taken free 30\n@taken frag 1\n@taken free 12\n'
-            return type("Done", (), {"check": lambda self: out})()
-
-    monkeypatch.setattr(fuzz, "Guest", Guest)
+    monkeypatch.setattr(fuzz, "Guest", guest)
     assert fuzz.on_kernel("patched", [MADE], None) == fuzz.Said([{"records": 2000}], Counter(free=42, frag=1))
     with pytest.raises(RuntimeError, match="patched: of 2 streams 1 came to their end"):
         fuzz.on_kernel("patched", [MADE, MADE], None)
