@@ -13,6 +13,7 @@ import hwswap_map as m
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, First, RisingEdge, Timer
 from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiSlave
+from hwswap.model.golden import BLKDEV, SOLIDSTATE
 from hwswap.model.grant_entries import DeviceEntry
 from hwswap.model.host_memory import Command
 from hwswap.stimulus.commands import Expected
@@ -22,6 +23,7 @@ from hwswap_map import Status
 from cases.memory import HostMemory, Shuffled
 from cases.player import Player
 
+SSD = BLKDEV | SOLIDSTATE
 CLOCK_NS = 10
 TIMEOUT_CYCLES = 200_000
 """Nothing the tests wait for takes this long."""

@@ -7,13 +7,10 @@ What each command answers is in the scripts (scripts.py).
 import cocotb
 import hwswap_map as m
 from cocotb.triggers import Combine
-from hwswap.model.golden import BLKDEV, SOLIDSTATE
 from hwswap.model.host_memory import Command, prepare
 from hwswap_map import Opcode, Status
 
-from cases.bench import Bench
-
-SSD = BLKDEV | SOLIDSTATE
+from cases.bench import SSD, Bench
 
 
 @cocotb.test()

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 
 import cocotb
 import hwswap_map as m
-from hwswap.model.golden import BLKDEV, SOLIDSTATE
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.rows import SLOTS
 from hwswap.model.table_words import ANY
@@ -16,10 +15,9 @@ from hwswap.stimulus.commands import Expected
 from hwswap.stimulus.table_commands import PAGE
 from hwswap_map import Opcode, Status, TableKind
 
-from cases.bench import Bench
+from cases.bench import SSD, Bench
 from cases.tabled import BenchTables
 
-SSD = BLKDEV | SOLIDSTATE
 SIZES = {0: 6 * SLOTS - 17, 3: 4 * SLOTS, 6: 300}
 """Pages of the devices of all tests: with a partial last cluster, with whole ones, and with part of one."""
 

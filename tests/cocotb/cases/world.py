@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import hwswap_map as m
 from cocotb.triggers import Lock
 from cocotbext.axi.sparse_memory import SparseMemory
-from hwswap.model.golden import BLKDEV, SOLIDSTATE, Allocator
+from hwswap.model.golden import Allocator
 from hwswap.model.grant_entries import DeviceEntry, Grant, ring_place
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.marks import Word
@@ -22,10 +22,9 @@ from hwswap.stimulus.commands import Expected
 from hwswap.stimulus.table_commands import Places
 from hwswap_map import Flag, Opcode, Status
 
-from cases.bench import ADDRESSES, Bench, Layout
+from cases.bench import ADDRESSES, SSD, Bench, Layout
 from cases.tabled import BenchTables
 
-SSD = BLKDEV | SOLIDSTATE
 PAGE = 4096
 RING_LOG2 = 2
 GIVEN = 9
