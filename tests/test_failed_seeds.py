@@ -16,7 +16,6 @@ FAILED = tomllib.loads(FILE.read_text()).get("failed", [])
 
 
 def run(test: str, seed: int, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run one test with a seed, by itself."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, test]
     environment = {**os.environ, VARIABLE: str(seed)}
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=1200, check=False)

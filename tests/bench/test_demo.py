@@ -29,7 +29,6 @@ def collected(units: int = 840, refused: int = 4, differences: int = 0, wrong: i
 
 
 def missed(found: demo.Collected) -> list[str]:
-    """Return the conditions that are not met."""
     return [check.text for check in demo.check(found) if not check.passed]
 
 

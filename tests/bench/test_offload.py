@@ -27,14 +27,12 @@ def printed(allocate: int, free: int, fail: int = 430) -> str:
 
 
 def figures(**columns: str) -> offload_targets.Figures:
-    """Return the figures of columns."""
     return offload.figures(
         {"bench": [e for column, text in columns.items() for e in offload.entries(column, text, short=True)]}
     )
 
 
 def missed(targets: list[Target]) -> list[str]:
-    """Return which targets are missed."""
     return [target.name for target in targets if not target.met]
 
 

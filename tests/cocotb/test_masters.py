@@ -16,7 +16,6 @@ RUNS = [("whole", "both"), ("driver", "none"), ("grants-only", "none")]
 
 
 def text(engine: str) -> str:
-    """Return an engine's SystemVerilog."""
     return (simulator.rtl(ENGINES[engine]) / "HwSwap.sv").read_text()
 
 

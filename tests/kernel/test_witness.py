@@ -20,7 +20,6 @@ def total():
 
 
 def agreeing():
-    """Return that of a kernel that agrees."""
     return Account(
         "unpatched",
         lines=[list(each.lines) for each in EXPECTED],

@@ -35,7 +35,6 @@ def printed(pages: int, mismatches: int = 0, grants: bool = True) -> str:
 
 
 def collect(text: str) -> Collected:
-    """Feed a guest's output."""
     collected = Collected()
     for line in text.splitlines():
         collected.feed(line)

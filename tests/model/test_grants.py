@@ -285,7 +285,6 @@ def host():
 
 
 def put(host, order, grant):
-    """Write a grant where the CPU looks next."""
     index = host.lines.head[0][order]
     for which, word in enumerate(grant.pack(index)):
         host.lines.store(0, order, index, which, word)

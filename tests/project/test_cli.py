@@ -88,7 +88,6 @@ def test_replay_passes_on_what_the_program_says(made, tmp_path, capsys, monkeypa
 
 
 def python(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Python with the packages of this one."""
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=env, check=False)
 

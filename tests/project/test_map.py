@@ -20,14 +20,12 @@ VIEWS = (
 
 
 def check(root: Path) -> subprocess.CompletedProcess[str]:
-    """Run the generator's check in a tree."""
     command = [sys.executable, str(root / "hw/map/generate.py"), "--check"]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture
 def copy(tmp_path):
-    """Make a copy of the map, its generator and its views."""
     for name in (*VIEWS, "hw/map/generate.py", "hw/map/hwswap.rdl"):
         target = tmp_path / name
         target.parent.mkdir(parents=True, exist_ok=True)

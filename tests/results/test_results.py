@@ -10,7 +10,6 @@ from hwswap.results.schema import Figure, ResultError
 
 
 def saved(folder, *figures, **more):
-    """Write a result called calls, and return the folder's."""
     facts = {"title": "Calls", "command": "make calls", "platform": "a guest", "leaves_out": "waiting"} | more
     schema.save("calls", figures, folder=folder, **facts)
     return schema.folder(folder)

@@ -19,7 +19,6 @@ from run_seed import SEED
 
 
 def play(path: Path, text: str, *options: str) -> subprocess.CompletedProcess[str]:
-    """Play a script; return how it ended."""
     path.write_text(text)
     program = paths.need(paths.BUILD / "model" / "hwswap-play")
     return subprocess.run([program, path, *options], capture_output=True, text=True, timeout=600, check=False)

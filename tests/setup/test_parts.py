@@ -28,7 +28,6 @@ def project(tmp_path):
 
 
 def run(project: Path, script: str, *words: str, **environment: str) -> subprocess.CompletedProcess:
-    """Run one of the scripts."""
     known = {"PATH": os.environ["PATH"], "HOME": str(project), "HWSWAP_CACHE": str(project / "cache")}
     command = [str(project / "sim/setup" / script), *words]
     return subprocess.run(command, env=known | environment, capture_output=True, text=True, check=False)

@@ -37,7 +37,6 @@ def stand_in(env: dict[str, str], name: str, script: str) -> Path:
 
 
 def run(script: str, env: dict[str, str], *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
-    """Run a set-up script to its end."""
     return subprocess.run(
         [SETUP / script, *arguments],
         check=False,
@@ -188,7 +187,6 @@ def pinned(name: str) -> str:
 
 
 def nothing_kept(tmp_path: Path, entry: str = "linux-source") -> bool:
-    """Say whether the cache has no such entry."""
     return not [each for each in (tmp_path / "cache").glob(f"{entry}-*") if each.suffix != ".part"]
 
 

@@ -67,7 +67,6 @@ def compiled(folder: Path, without: str | None = None) -> Path:
 
 
 def churn(program: Path, name: str, steps: int, seed: int, seconds: int) -> subprocess.CompletedProcess[str]:
-    """Runs it."""
     return subprocess.run(
         [program, name, str(HARTS), str(steps), str(seed)],
         capture_output=True,
@@ -80,7 +79,6 @@ def churn(program: Path, name: str, steps: int, seed: int, seconds: int) -> subp
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    """The program as it is."""
     return compiled(tmp_path_factory.mktemp("threads"))
 
 

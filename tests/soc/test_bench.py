@@ -24,7 +24,6 @@ def machine(program: str) -> runs.Machine:
 
 @pytest.fixture(scope="module")
 def report():
-    """What a short run printed."""
     [lines] = runs.together([SHORT], machine("bench"), 1)
     return bench_result.parse(lines)
 

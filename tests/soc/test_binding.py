@@ -33,7 +33,6 @@ TREE = """/dts-v1/;
 
 @pytest.fixture(scope="module")
 def binding() -> dict[str, Any]:
-    """Return the binding."""
     return yaml.safe_load(BINDING.read_text())
 
 

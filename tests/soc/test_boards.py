@@ -204,7 +204,6 @@ def test_utilisation_by_module(tmp_path):
 
 
 def report_of(tmp_path: Path, achieved: float, required: float = 60.0) -> dict:
-    """A timing report as nextpnr writes it, with one clock."""
     hops = [
         {"delay": 0.5, "type": "clk-to-q", "from": {"cell": "a"}, "to": {"cell": "a"}},
         {"delay": 7.5, "type": "routing", "from": {"cell": "a"}, "to": {"cell": "b"}},

@@ -26,7 +26,6 @@ def folder(tmp_path) -> Path:
 
 
 def make(folder: Path, image: Path) -> subprocess.CompletedProcess:
-    """Make the image."""
     command = [ROOT / "litex/linux/card-image", folder, image]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 

@@ -28,7 +28,6 @@ def lines() -> list[str]:
 
 @pytest.fixture
 def measured() -> Measured:
-    """What they say."""
     read = Measured()
     harts_result.parse(lines(), read)
     return read

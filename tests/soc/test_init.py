@@ -34,7 +34,6 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory) -> Path:
-    """The program."""
     output = tmp_path_factory.mktemp("init") / "init"
     command = ["gcc", "-std=gnu11", "-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     command += ["-Wall", "-Wextra", "-Werror", "-Wno-unused-result", "-Wno-unused-value"]

@@ -16,7 +16,6 @@ MODES = ("off", "hint", "scan")
 
 
 def line(kind: str, mode: str = "", **fields) -> str:
-    """Return a line of results."""
     return "HWSWAP-JSON " + json.dumps({"kind": kind, "mode": mode, **fields}, separators=(",", ":"))
 
 
@@ -51,7 +50,6 @@ def console() -> list[str]:
 
 
 def collect(lines: list[str]) -> Collected:
-    """Feed the lines."""
     collected = Collected()
     for text in lines:
         collected.feed(text)

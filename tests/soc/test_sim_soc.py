@@ -42,7 +42,6 @@ def image_of(cpu: str, model: Path, folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def probe(cpu, model, tmp_path_factory) -> Path:
-    """That image."""
     return image_of(cpu, model, tmp_path_factory.mktemp(f"probe-{cpu}"))
 
 

@@ -13,7 +13,6 @@ CLUSTERS = 3
 
 @pytest.fixture
 def model():
-    """A model without devices."""
     return Allocator()
 
 
@@ -24,21 +23,18 @@ def kernel(model):
 
 
 def come(kernel, type_, priority, flags=DISCARD):
-    """Switch a device on."""
     kernel.model.prepare(type_, CLUSTERS * SLOTS, CLUSTERS * type_, flags | SOLIDSTATE | BLKDEV, priority)
     kernel.model.swapon(type_)
     kernel.note(trace.swapon(type_))
 
 
 def fill(model):
-    """Take all slots there are."""
     for order in (9, 0):
         while model.alloc(0, order):
             pass
 
 
 def empty(model, type_, *clusters):
-    """Free all of some clusters."""
     for cluster in clusters:
         model.free(type_, cluster * SLOTS, SLOTS)
 

@@ -20,7 +20,6 @@ REFUSED = "most of its grants are refused"
 
 
 def add_ram(guest: Guest, megabytes: int) -> None:
-    """Switch on a RAM disk."""
     guest.run(f"swapctl make -s {megabytes}m {RAM} && swapctl on -p 1 {RAM}").check()
 
 

@@ -38,7 +38,6 @@ def program(request: pytest.FixtureRequest) -> artifacts.Artifact:
 
 @pytest.fixture(scope="module")
 def engine(folder: Path, program: artifacts.Artifact) -> Iterator[EngineServer]:
-    """That engine."""
     server = EngineServer(folder, program=program)
     yield server
     server.stop()

@@ -69,7 +69,6 @@ class Server(threading.Thread):
 
 
 def run(program, server, *more):
-    """Run the client against a server."""
     server.start()
     arguments = [program, server.requests, server.replies, "200", "300", "7", *more]
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)

@@ -14,7 +14,6 @@ WAIT = 1.0
 
 
 def seconds(guest: Guest) -> float:
-    """Return how long the guest has been up."""
     return float(guest.run("cut -d' ' -f1 /proc/uptime").check())
 
 

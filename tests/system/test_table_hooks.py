@@ -36,7 +36,6 @@ def guest() -> Iterator[Guest]:
 
 @pytest.fixture(scope="module")
 def backend(guest: Guest) -> None:
-    """The backend of the tests, loaded."""
     guest.run(f"insmod /lib/modules/{MODULE}.ko").check()
 
 

@@ -46,7 +46,6 @@ def random_gates(rng: random.Random, count: int) -> dict[int, tuple[str, list[in
 
 
 def values_of(gates: dict[int, tuple[str, list[int]]], inputs: tuple[int, ...], fault: int) -> dict[int, int]:
-    """Work out every net."""
     values = dict(zip(INPUTS, inputs, strict=True)) | {SELECT[0]: fault}
     left = dict(gates)
     while left:
@@ -69,7 +68,6 @@ def netlist(gates: dict[int, tuple[str, list[int]]], output: int, register: int)
 
 
 def prover(folder: Path, values: dict[str, object]) -> Prover:
-    """Make a prover."""
     path = folder / "gates.json.gz"
     path.write_bytes(gzip.compress(json.dumps(values).encode()))
     return Prover(path, "top", "mutsel", folder)

@@ -29,12 +29,10 @@ def pool(kinds: dict[str, int]) -> dict[str, dict[int, list[Site]]]:
 
 
 def mutant(number: int) -> make_mutants.Mutant:
-    """Make a mutant of module Core."""
     return make_mutants.Mutant(number, "Core", "inv", f"$c{number}", "A", 0, None, "", number, "")
 
 
 def lines_of(chosen: list[Site]) -> Counter[int]:
-    """Count how many were chosen on each line."""
     return Counter(int(site.cell[2:]) for site in chosen)
 
 

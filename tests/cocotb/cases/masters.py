@@ -29,7 +29,6 @@ RESETS = 2
 
 
 def overlap(one: range, other: range) -> bool:
-    """Tell whether ranges have a byte in common."""
     return one.start < other.stop and other.start < one.stop
 
 
