@@ -95,7 +95,13 @@ make_kernel() {
 
 # make_kernel_checking NAME DIRECTORY SOURCE: the same with one fragment more. Those of `make test-debug`.
 make_kernel_checking() {
-	KERNEL_CONFIG="sw/driver/kernel.config sw/driver/$1.config" make_kernel "$2" x86 "$3"
+	local variables=()
+	# KCSAN looks at our files alone, so at each of their accesses often; those that lock say what they order.
+	[ "$1" != kernel-races ] || variables=(
+		KCSAN_SANITIZE=n KCSAN_SANITIZE_{swapfile,swap_state,swap_grants,swap_offload}.o=y
+		KCSAN_INSTRUMENT_BARRIERS_{spinlock,mutex,rwsem,percpu-rwsem,tree,update,srcutree}.o=y
+	)
+	MAKEFLAGS="${variables[*]}" KERNEL_CONFIG="sw/driver/kernel.config sw/driver/$1.config" make_kernel "$2" x86 "$3"
 }
 
 # The kernel to compare with: of the series only the bench, two patches, which touch nothing else; the same

@@ -131,7 +131,6 @@ def assert_mode_did_its_work(mode: str, seen: dict[str, int]) -> None:
     if mode == "scan":
         assert seen["tables_given"] > 0, seen
         assert seen["searches_used"] > 0, seen
-        assert seen["used_wrong"] == 0, seen
     assert seen["timeouts"] == 0, seen
 
 
@@ -148,9 +147,12 @@ def test_mode(guest: Guest, driver: Driver, mode: str) -> None:
         off_and_on(guest, disk)
     background.stop()
     verify_half(guest)
+    # What the engine found under load may be gone when it is looked at; without load it may not.
+    quiet = driver.stats()
     search_for_ever(guest, QUEUED[0])
     if mode == "scan":
-        driver.wait_beyond("searches_used", before["searches_used"], WAIT)
+        driver.wait_beyond("searches_used", quiet["searches_used"], WAIT)
+        assert driver.since(quiet)["used_wrong"] == 0
     end_search(guest, QUEUED[0])
     seen = driver.since(before)
     assert_mode_did_its_work(mode, seen)
