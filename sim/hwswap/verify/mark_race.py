@@ -17,6 +17,7 @@ from itertools import pairwise
 from rich.console import Console
 from rich.table import Table
 
+from hwswap.project.arguments import chosen
 from hwswap.verify.mark_race_model import Bus, Memory, Model, Reader, Rules, State
 
 OUT = Console()
@@ -80,19 +81,7 @@ def explore(rules: Rules, limit: int = LIMIT) -> Outcome:
 
 
 def search(model: Model, alike: bool, limit: int) -> Outcome:
-    """Visit the states of a model, nearest first, until one is wrong.
-
-    Args:
-        model: of the case.
-        alike: whether states that differ only in the CPUs' numbers are one.
-        limit: states after which it is given up.
-
-    Returns:
-        The outcome.
-
-    Raises:
-        RuntimeError: too many states.
-    """
+    """Visit the states of a model, nearest first, until one is wrong; `alike`: the CPUs' numbers do not count."""
     came_from: dict[State, State | None] = {model.begin: None}
     waiting = deque([model.begin])
     quiet = 0
@@ -249,20 +238,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="CASE", help="which cases (default: all)")
 
 
-def choose(names: Sequence[str]) -> list[Case]:
-    """Return the cases that are asked for; an unknown name is a RuntimeError."""
-    known = {case.name: case for case in cases()}
-    for name in names:
-        if name not in known:
-            raise RuntimeError(f"there is no case '{name}' of the marks: choose of {', '.join(known)}")
-    return [known[name] for name in names] or list(known.values())
-
-
 def run(options: argparse.Namespace) -> int:
     """Search; return the exit status."""
     begin = time.monotonic()
     results = []
-    for case in choose(options.names):
+    for case in chosen("case of the marks", options.names, {case.name: case for case in cases()}):
         with ERR.status(case.name):
             results.append((case, explore(case.rules)))
     bad = [case.name for case, outcome in results if not expected(case, outcome)]
