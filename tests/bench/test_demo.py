@@ -33,7 +33,7 @@ def missed(found: demo.Collected) -> list[str]:
 
 
 def test_counters_are_told_by_how_far_they_went_up() -> None:
-    counts = collected().phase("hint").counts()
+    counts = collected().phases["hint"].counts()
     assert (counts["allocations"], counts["grant_units"], counts["pswpin"]) == (354, 340, 10)
 
 

@@ -5,7 +5,7 @@ import random
 
 import pytest
 from hwswap.experiments import offsets
-from hwswap.experiments.offsets import FRAGMENTED, Watch, by_chance, device, fragment, measure
+from hwswap.experiments.offsets import FRAGMENTED, Seen, by_chance, device, fragment, measure
 from hwswap.model.policy import TRUNK, Hint, Policy
 from hwswap.model.rows import SLOTS
 
@@ -14,14 +14,14 @@ PAGES = TRUNK * SLOTS
 
 
 def test_rounds_are_counted():
-    watch = Watch()
-    watch.round([(0, 1), (1, 2), (2, PAGES - 1), (3, PAGES)])
-    assert (watch.seen.allocations, watch.seen.in_trunk, watch.seen.in_cluster, watch.seen.in_line) == (4, 3, 2, 2)
-    assert (watch.seen.runs, watch.seen.device_runs) == (4, 2)
-    watch.round([(1, 3), (0, 4), (3, PAGES + 1), (2, 3 * PAGES)])
-    assert (watch.seen.in_trunk, watch.seen.in_line) == (5, 3)
-    assert watch.seen.runs == 4 + 2  # CPUs 1 and 3 go on
-    assert watch.seen.device_runs == 2 + 3
+    seen = Seen()
+    seen.round([(0, 1), (1, 2), (2, PAGES - 1), (3, PAGES)])
+    assert (seen.allocations, seen.in_trunk, seen.in_cluster, seen.in_line) == (4, 3, 2, 2)
+    assert (seen.runs, seen.device_runs) == (4, 2)
+    seen.round([(1, 3), (0, 4), (3, PAGES + 1), (2, 3 * PAGES)])
+    assert (seen.in_trunk, seen.in_line) == (5, 3)
+    assert seen.runs == 4 + 2  # CPUs 1 and 3 go on
+    assert seen.device_runs == 2 + 3
 
 
 def test_a_fragmented_device_is_one_that_the_model_finds_nothing_wrong_with():

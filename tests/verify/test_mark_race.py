@@ -252,5 +252,5 @@ def test_a_result_that_is_not_expected_is_status_1(capsys, monkeypatch):
 def test_an_unknown_case_is_one_sentence_and_status_1(capsys):
     assert cli.main(["marks-race", "nothing"]) == 1
     said = capsys.readouterr().err
-    assert "there is no case 'nothing' of the marks" in said
+    assert "there is no case of the marks 'nothing'" in said
     assert said.count("\n") == 1

@@ -5,6 +5,7 @@ import argparse
 import json
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,16 +57,12 @@ class Phase:
 class Collected:
     """Everything the guest printed."""
 
-    phases: dict[str, Phase] = field(default_factory=dict)
-    benches: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    phases: dict[str, Phase] = field(default_factory=lambda: defaultdict(Phase))
+    benches: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
     tick_us: dict[str, int] = field(default_factory=dict)
     """Guest time between two steps of the simulated engine, under load and for the bench."""
     done: bool = False
     _counters: dict[str, int] | None = None
-
-    def phase(self, name: str) -> Phase:
-        """The phase of that name, a new one when there is none."""
-        return self.phases.setdefault(name, Phase())
 
     def feed(self, line: str) -> None:
         """Takes one line of the guest's output."""
@@ -77,21 +74,18 @@ class Collected:
                 self._counters[name] = int(value)
             return
         key, _, rest = line.partition(" ")
+        name, _, said = rest.partition(" ")
         if key == "@counters":
-            name, when = rest.split()
-            self._counters = getattr(self.phase(name), when)
+            self._counters = getattr(self.phases[name], said)
         elif key == "@load":
-            name, _, text = rest.partition(" ")
-            self.phase(name).loads.append(json.loads(text))
+            self.phases[name].loads.append(json.loads(said))
         elif key == "@verify":
-            name, _, text = rest.partition(" ")
-            self.phase(name).verify = text
+            self.phases[name].verify = said
         elif key == "@bench":
-            name, gap, text = rest.split(" ", 2)
-            self.benches.setdefault(name, []).append({"gap_ns": int(gap), **json.loads(text)})
+            gap, _, found = said.partition(" ")
+            self.benches[name].append({"gap_ns": int(gap), **json.loads(found)})
         elif key == "@tick":
-            name, value = rest.split()
-            self.tick_us[name] = int(value)
+            self.tick_us[name] = int(said)
         elif key == "@done":
             self.done = True
 
@@ -108,7 +102,7 @@ def check(collected: Collected) -> list[Check]:
     """The conditions of the demo, each with its measured value."""
     checks = []
     for name in ("hint", "fragmented-hint"):
-        phase = collected.phase(name)
+        phase = collected.phases[name]
         placed = 100 * phase.count("grant_units") / max(1, phase.count("allocations"))
         refused = 100 * demo_table.refused(phase.counts()) / max(1, phase.count("grants_popped"))
         text = f"{name}: {placed:.1f} % of the allocations were of grants (at least {PLACED_PERCENT:g} %)"
@@ -116,7 +110,7 @@ def check(collected: Collected) -> list[Check]:
         text = f"{name}: {refused:.2f} % of the grants were refused (at most {REFUSED_PERCENT:g} %)"
         checks.append(Check(text, refused <= REFUSED_PERCENT))
     for name in ("hint", "fragmented-hint", "end"):
-        verify = collected.phase(name).verify
+        verify = collected.phases[name].verify
         checks.append(Check(f"{name}: mirror when quiet: {verify or 'not compared'}", mirror.differences(verify) == 0))
     loads = [load for phase in collected.phases.values() for load in phase.loads]
     wrong = sum(load["mismatches"] for load in loads)

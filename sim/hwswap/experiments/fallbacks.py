@@ -35,9 +35,6 @@ ALL_SIZES = (1, 4, 8, 16, 32, 64, 128, 256, 512)
 """Pages of a folio; the kernel has no anonymous folios of two."""
 
 ALONE = (1, 16)
-SHOWN = (64, 512, 2048)
-"""kB, of which figures were published."""
-
 BEFORE, AFTER = "before", "after"
 """The cluster scan series."""
 

@@ -7,11 +7,8 @@ What is drawn are the numbers that the program draws, so a model of a kernel get
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
-from hwswap_map import Status
-
-from hwswap.model.clusters import Slots
+from hwswap.model.golden import Allocator, Slots
 
 FAVOURED = 4
 """Times as many pages have one size, another one every PHASE pages."""
@@ -23,16 +20,6 @@ PHASE = 16 * MB
 BITS = (1 << 64) - 1
 DEFAULT_SIZES = (1, 4, 8, 16, 32)
 """Pages of a folio."""
-
-
-class Allocator(Protocol):
-    """What gives slots, as the golden model does."""
-
-    def alloc(self, cpu: int, order: int) -> Slots | None:
-        """Give 2^order slots, None if there is no such run."""
-
-    def free(self, type_: int, offset: int, nr: int) -> Status:
-        """Take slots back."""
 
 
 @dataclass(frozen=True)

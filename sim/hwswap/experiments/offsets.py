@@ -13,7 +13,7 @@ at random, no cluster empty, where each allocation is followed by the free of a 
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hwswap_map import Flag
 from rich.table import Table
@@ -44,7 +44,7 @@ STATES = (EMPTY, FRAGMENTED)
 
 @dataclass
 class Seen:
-    """What was counted."""
+    """What was counted, round by round."""
 
     allocations: int = 0
     in_trunk: int = 0
@@ -61,6 +61,24 @@ class Seen:
 
     device_runs: int = 0
     """Of slots that any CPUs got one after the other."""
+
+    last: dict[int, int] = field(default_factory=dict)
+    """The slot that each CPU got last."""
+
+    last_of_all: int = -1
+
+    def round(self, places: Sequence[tuple[int, int]]) -> None:
+        """Count the slots of a round: CPU and offset, in the order in which they were given."""
+        trunks = Counter(offset // SLOTS // TRUNK for _, offset in places)
+        clusters = Counter(offset // SLOTS for _, offset in places)
+        self.allocations += len(places)
+        self.in_trunk += sum(number for number in trunks.values() if number > 1)
+        self.in_cluster += sum(number for number in clusters.values() if number > 1)
+        self.in_line += sum(number - 1 for number in trunks.values())
+        for cpu, offset in places:
+            self.runs += self.last.get(cpu, -1) != offset - 1
+            self.device_runs += self.last_of_all != offset - 1
+            self.last[cpu] = self.last_of_all = offset
 
     @property
     def trunk_share(self) -> float:
@@ -81,30 +99,6 @@ class Seen:
     def pages_a_device_run(self) -> float:
         """Pages in a row, whoever gets them."""
         return self.allocations / self.device_runs
-
-
-class Watch:
-    """Counts, round by round."""
-
-    def __init__(self) -> None:
-        """Begin with nothing."""
-        self.seen = Seen()
-        self.last: dict[int, int] = {}
-        self.last_of_all = -1
-
-    def round(self, places: Sequence[tuple[int, int]]) -> None:
-        """Take the slots of a round: CPU and offset, in the order in which they were given."""
-        seen = self.seen
-        trunks = Counter(offset // SLOTS // TRUNK for _, offset in places)
-        clusters = Counter(offset // SLOTS for _, offset in places)
-        seen.allocations += len(places)
-        seen.in_trunk += sum(number for number in trunks.values() if number > 1)
-        seen.in_cluster += sum(number for number in clusters.values() if number > 1)
-        seen.in_line += sum(number - 1 for number in trunks.values())
-        for cpu, offset in places:
-            seen.runs += self.last.get(cpu, -1) != offset - 1
-            seen.device_runs += self.last_of_all != offset - 1
-            self.last[cpu] = self.last_of_all = offset
 
 
 def device(clusters: int, cpus: int = 1, policy: Policy = LINUX) -> Allocator:
@@ -178,13 +172,13 @@ def measure(hint: Hint, state: str, cpus: int, clusters: int, number: int, seed:
     """Count so many rounds under a policy, behind as many that are not counted."""
     rng = random.Random(f"{seed} {state} {cpus}")
     allocator = device(clusters, cpus, Policy(hint=hint, seed=seed & 0xFFFF_FFFF))
-    watch = Watch()
+    seen = Seen()
     steady = state == FRAGMENTED
     if steady:
         fragment(allocator, rng)
     rounds(allocator, cpus, number, rng, lambda _: None, steady)
-    rounds(allocator, cpus, number, rng, watch.round, steady)
-    return watch.seen
+    rounds(allocator, cpus, number, rng, seen.round, steady)
+    return seen
 
 
 def by_chance(cpus: int, trunks: int) -> float:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hwswap.kernel.record import needed, words_of
 from hwswap.project import paths
+from hwswap.project.arguments import chosen
 
 SCRIPTS = paths.ROOT / "sim/guest/loads"
 
@@ -36,9 +37,6 @@ def read(file: Path) -> Load:
 
 
 def loads(names: list[str] | None = None, folder: Path = SCRIPTS) -> list[Load]:
-    """Returns the loads of these names, or all; ValueError names those that there are."""
+    """Returns the loads of these names, or all; RuntimeError names those that there are."""
     found = {file.stem: file for file in sorted(folder.glob("*.sh"))}
-    for name in names or []:
-        if name not in found:
-            raise ValueError(f"there is no load '{name}': choose of {', '.join(found)}")
-    return [read(found[name]) for name in names or found]
+    return [read(file) for file in chosen("load", names or (), found)]

@@ -6,7 +6,7 @@ engine's core, one finished before the next begins; what they change is in state
 search.py, what it searches in clusters.py, which rules can be changed in policy.py.
 """
 
-from hwswap.model.clusters import BLKDEV, DISCARD, SOLIDSTATE, Cluster, ClusterList, Device, Slots
+from hwswap.model.clusters import BLKDEV, DISCARD, SOLIDSTATE, Cluster, Device, Slots
 from hwswap.model.search import VISITS, Search
 
 __all__ = [
@@ -16,7 +16,6 @@ __all__ = [
     "VISITS",
     "Allocator",
     "Cluster",
-    "ClusterList",
     "Device",
     "Slots",
 ]

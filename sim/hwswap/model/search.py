@@ -183,20 +183,15 @@ class Search(State):
 
         FULL stands for the reclaim of one full cluster. `frag` is the length of FRAG[order] at the start.
         """
-        free = ("free", Flag.FREE, 0, 1)
-        nonfull = ("nonfull", Flag.NONFULL, order, 0)
-        full = ("", Flag.FULL, 0, 1)
         before = self.policy.scan == Scan.FREE_FIRST
-        if device.discarding or before:
-            yield free
+        free, full = ("free", Flag.FREE, 0, 1), ("", Flag.FULL, 0, 1)
+        nonfull = [("nonfull", Flag.NONFULL, order, 0)] if order < TOP_ORDER else []
         if before:
-            yield full
-        if order < TOP_ORDER:
-            yield nonfull
-        if not (device.discarding or before):
-            yield free
-        if not before:
-            yield full
+            yield from (free, full, *nonfull)
+        elif device.discarding:
+            yield from (free, *nonfull, full)
+        else:
+            yield from (*nonfull, free, full)
         if order < TOP_ORDER and (frag or not before):
             yield "frag", Flag.FRAG, order, frag if before else 1
         if order == 0:

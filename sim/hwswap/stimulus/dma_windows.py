@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scripts about what contains the engine: DMA windows, TABLE_WRITES, stops after errors, RESET behind a hung bus."""
 
-import random
-
 import hwswap_map as m
 from hwswap_map import Opcode, Status
 
@@ -21,6 +19,7 @@ from hwswap.stimulus.script import (
     PAGE,
     WORD,
     Script,
+    ScriptHost,
     Sizes,
 )
 
@@ -37,14 +36,8 @@ ON = (prepare(0, SLOTS * 2, 0, SSD), Command(Opcode.SWAPON, 0))
 WRITING = (Opcode.TABLE_FILL, Opcode.TABLE_CLEAR, Opcode.TABLE_REPLACE)
 
 
-class Contained:
+class Contained(ScriptHost):
     """A host that gives the engine one thing to do at a time, at addresses of its choice."""
-
-    def __init__(self, seed: int, script: Script, sizes: Sizes) -> None:
-        """Begin with an engine after reset."""
-        self.rng = random.Random(seed)
-        self.script = script
-        self.sizes = sizes
 
     def setup(self, control: int = ENABLE) -> None:
         """Set up rings and windows and switch on, with the error interrupt enabled."""
@@ -197,7 +190,7 @@ def write_protection(host: Contained) -> None:
 def windows(seed: int, sizes: Sizes) -> str:
     """Return a script about DMA windows and TABLE_WRITES."""
     s = Script(FAR_BASE if seed % 2 else MEMORY_BASE)
-    host = Contained(seed, s, sizes)
+    host = Contained(seed, sizes, s)
     s.after_reset()
     s.note("after reset no access is made")
     s.write(m.IRQ_ENABLE_OFFSET, m.IRQ_ENABLE_ERROR.put(1))
@@ -331,7 +324,7 @@ def hung_bus(host: Contained) -> None:
 def stops(seed: int, sizes: Sizes) -> str:
     """Return a script about errors that stop the engine, rings of no size, and a bus that hangs."""
     s = Script()
-    host = Contained(seed, s, sizes)
+    host = Contained(seed, sizes, s)
     s.after_reset()
     nothing_executed(host)
     stop_means_stop(host)

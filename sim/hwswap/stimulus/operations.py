@@ -4,8 +4,6 @@
 What must be seen comes from the golden model.
 """
 
-import random
-
 import hwswap_map as m
 from hwswap_map import Opcode, Status
 
@@ -15,7 +13,7 @@ from hwswap.model.policy import DeviceOrder, Hint, Policy
 from hwswap.model.rows import ORDERS, SLOTS, runs
 from hwswap.stimulus import engine_state
 from hwswap.stimulus.commands import SSD, Expected, carry_out
-from hwswap.stimulus.script import WORD, Script, Sizes
+from hwswap.stimulus.script import WORD, Script, ScriptHost, Sizes
 from hwswap.stimulus.shell import Shell
 from hwswap.traces.records import FAILED, Op, Record
 from hwswap.traces.stream import EVERYTHING, Shape, Stream
@@ -24,14 +22,12 @@ LARGE = 112
 """Clusters of a large device: four random trunks, and still set up within the script's limit of cycles."""
 
 
-class Host:
+class Host(ScriptHost):
     """A host with random operations by the ring and by the CPU pages, and what is wrong with some."""
 
     def __init__(self, seed: int, sizes: Sizes, script: Script) -> None:
         """Begin with an engine after reset."""
-        self.rng = random.Random(seed)
-        self.sizes = sizes
-        self.script = script
+        super().__init__(seed, sizes, script)
         self.seq = [0] * sizes.cpus
         self.requests = 0
         self.waiting: list[Expected] = []

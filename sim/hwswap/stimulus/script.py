@@ -4,6 +4,7 @@
 sim/verilator/src/script/script.hpp has their lines.
 """
 
+import random
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -243,3 +244,13 @@ class Script:
         self.write(base + 8, opcode | order << 8 | type_ << 16 | nr << 32 | seq << 48)
         self.add("poll", base + 0x10, 1 << 47 | 0xFFFF << 48, seq << 48, self.limit)
         self.read(base + 0x10, answer | seq << 48)
+
+
+class ScriptHost:
+    """A host that writes what it does into a script, with random numbers of its own seed."""
+
+    def __init__(self, seed: int, sizes: Sizes, script: Script) -> None:
+        """Begin with an engine after reset."""
+        self.rng = random.Random(seed)
+        self.sizes = sizes
+        self.script = script

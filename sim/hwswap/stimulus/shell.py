@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an engine does without devices: its registers, what it refuses, its interrupt and its doorbell."""
 
-import random
-
 import hwswap_map as m
 from hwswap_map import Opcode, Status
 
@@ -10,7 +8,7 @@ from hwswap.model.host_memory import Command, prepare
 from hwswap.model.rows import ORDERS, SLOTS
 from hwswap.model.tables import LINE
 from hwswap.stimulus.commands import SSD, Expected
-from hwswap.stimulus.script import DUMP, PAGE, WORD, Script, Sizes, merged
+from hwswap.stimulus.script import DUMP, PAGE, WORD, ScriptHost, merged
 
 BY_DEVICE = (
     Opcode.MARK_BAD,
@@ -32,14 +30,8 @@ BY_SLOT = (
 """Commands that name a slot by ARG0."""
 
 
-class Shell:
+class Shell(ScriptHost):
     """A host that brings no devices on."""
-
-    def __init__(self, seed: int, sizes: Sizes, script: Script) -> None:
-        """Begin with an engine after reset."""
-        self.rng = random.Random(seed)
-        self.sizes = sizes
-        self.script = script
 
     def registers(self) -> None:
         """What the registers read after reset, and that they keep what is written, byte by byte."""

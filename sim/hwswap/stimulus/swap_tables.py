@@ -156,8 +156,7 @@ def lookups_beside_commands(s: Script, host: TableHost, pages: int) -> None:
 
 def each_kind(s: Script, host: TableHost) -> None:
     """Let each command find each kind of word: as it is expected, and as it is not."""
-    used = set(host.tables.directory.values())
-    page = next(page for page in host.places.pages if page not in used)
+    page = host.places.spare(host.tables)[0]
     source, target = host.places.sources[0], host.places.targets[0]
     host.put(source, [page])
     host.same(Command(Opcode.TABLE_GIVE, 3, nr=1, arg0=SLOTS, arg2=source))

@@ -57,6 +57,11 @@ class Places:
     targets: Sequence[int]
     """Of results, TARGET_BYTES each."""
 
+    def spare(self, tables: Tables) -> list[int]:
+        """Return the pages that hold no table."""
+        used = set(tables.directory.values())
+        return [page for page in self.pages if page not in used]
+
 
 class RandomTableCommands:
     """Random commands that the model carries out."""
@@ -75,8 +80,7 @@ class RandomTableCommands:
     def draw(self, nr: int) -> tuple[list[tuple[int, int]], list[tuple[Command, Answer]]]:
         """Return so many commands with their answers, after the words that the host writes before, by address."""
         self.puts, self.commands = [], []
-        used = set(self.tables.directory.values())
-        self.spare = [page for page in self.places.pages if page not in used]
+        self.spare = self.places.spare(self.tables)
         self.rng.shuffle(self.spare)
         self.sources = list(self.places.sources)
         if self.rng.random() < 0.5:
@@ -96,8 +100,9 @@ class RandomTableCommands:
             self.rng.choice(operations)()
         return self.puts, self.commands
 
-    def do(self, command: Command) -> None:
+    def do(self, opcode: Opcode, type_: int, **fields: int) -> None:
         """Let the model carry a command out and note it."""
+        command = Command(opcode, type_, **fields)
         self.commands.append((command, self.tables.carry_out(command)))
 
     def put(self, address: int, words: Sequence[int]) -> None:
@@ -164,25 +169,25 @@ class RandomTableCommands:
             addresses[rng.randrange(nr)] |= 1 << rng.randrange(12)
         source = self.sources.pop()
         self.put(source, addresses)
-        self.do(Command(Opcode.TABLE_GIVE, type_, nr=nr, arg0=offset, arg2=source))
+        self.do(Opcode.TABLE_GIVE, type_, nr=nr, arg0=offset, arg2=source)
 
     def take(self) -> None:
         """TABLE_TAKE of a few tables."""
         type_ = self.device()
         offset = self.slot(type_)
         nr = self.rng.randint(1, min(3, self.tables.clusters(type_) - offset // SLOTS))
-        self.do(Command(Opcode.TABLE_TAKE, type_, nr=nr, arg0=offset))
+        self.do(Opcode.TABLE_TAKE, type_, nr=nr, arg0=offset)
 
     def lookup(self) -> None:
         """TABLE_LOOKUP."""
         type_ = self.device()
-        self.do(Command(Opcode.TABLE_LOOKUP, type_, arg0=self.slot(type_)))
+        self.do(Opcode.TABLE_LOOKUP, type_, arg0=self.slot(type_))
 
     def range(self) -> None:
         """TABLE_RANGE."""
         type_ = self.device()
         offset, nr = self.some(type_)
-        self.do(Command(Opcode.TABLE_RANGE, type_, nr=nr, arg0=offset, arg2=self.target()))
+        self.do(Opcode.TABLE_RANGE, type_, nr=nr, arg0=offset, arg2=self.target())
 
     def limit(self) -> int:
         """Draw how many slots COUNT and SCAN look at."""
@@ -192,7 +197,7 @@ class RandomTableCommands:
     def count(self) -> None:
         """TABLE_COUNT."""
         type_ = self.device()
-        self.do(Command(Opcode.TABLE_COUNT, type_, arg0=self.slot(type_), arg1=self.limit(), arg2=self.target()))
+        self.do(Opcode.TABLE_COUNT, type_, arg0=self.slot(type_), arg1=self.limit(), arg2=self.target())
 
     def scan(self) -> None:
         """TABLE_SCAN, for one kind, for what swapoff looks for, or for any choice."""
@@ -200,7 +205,7 @@ class RandomTableCommands:
         type_ = self.device()
         kinds = rng.choice((1 << rng.randrange(7), 0b1011110, rng.randint(0, ANY)))
         arg0 = self.slot(type_) | kinds << 32
-        self.do(Command(Opcode.TABLE_SCAN, type_, arg0=arg0, arg1=self.limit(), arg2=self.target(needed=False)))
+        self.do(Opcode.TABLE_SCAN, type_, arg0=arg0, arg1=self.limit(), arg2=self.target(needed=False))
 
     def expected(self, type_: int, offset: int, nr: int) -> int:
         """Draw the kinds that are expected of some slots: mostly those that they are of."""
@@ -215,31 +220,18 @@ class RandomTableCommands:
         type_ = self.device()
         offset, nr = self.some(type_)
         pfn = self.rng.choice((self.rng.getrandbits(40), self.rng.getrandbits(PFN_BITS), WORD))
-        self.do(
-            Command(
-                Opcode.TABLE_FILL,
-                type_,
-                nr=nr,
-                arg0=offset | self.expected(type_, offset, nr) << 32,
-                arg1=pfn,
-                arg2=self.target(needed=False),
-            )
-        )
+        kinds = self.expected(type_, offset, nr)
+        arg2 = self.target(needed=False)
+        self.do(Opcode.TABLE_FILL, type_, nr=nr, arg0=offset | kinds << 32, arg1=pfn, arg2=arg2)
 
     def clear(self) -> None:
         """TABLE_CLEAR to free slots, or to leave a shadow."""
         type_ = self.device()
         offset, nr = self.some(type_)
-        self.do(
-            Command(
-                Opcode.TABLE_CLEAR,
-                type_,
-                nr=nr,
-                arg0=offset | self.expected(type_, offset, nr) << 32,
-                arg1=self.rng.choice((0, 1, self.rng.getrandbits(64) | 1)),
-                arg2=self.target(needed=False),
-            )
-        )
+        kinds = self.expected(type_, offset, nr)
+        shadow = self.rng.choice((0, 1, self.rng.getrandbits(64) | 1))
+        arg2 = self.target(needed=False)
+        self.do(Opcode.TABLE_CLEAR, type_, nr=nr, arg0=offset | kinds << 32, arg1=shadow, arg2=arg2)
 
     def replace(self) -> None:
         """TABLE_REPLACE of the slots of a folio; sometimes of one too many."""
@@ -257,4 +249,4 @@ class RandomTableCommands:
         if rng.random() < 0.1:
             old ^= 1 << rng.randrange(PFN_BITS)
         new = rng.getrandbits(rng.choice((40, 64)))
-        self.do(Command(Opcode.TABLE_REPLACE, type_, nr=length, arg0=offset + start, arg1=new, arg2=old))
+        self.do(Opcode.TABLE_REPLACE, type_, nr=length, arg0=offset + start, arg1=new, arg2=old)

@@ -3,6 +3,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import hwswap_map as m
 from hwswap_map import Opcode, Status, TableKind
@@ -17,24 +18,23 @@ from hwswap.stimulus.table_commands import Bytes, Places, RandomTableCommands
 from hwswap.stimulus.table_contents import draw_table
 
 
+@dataclass
 class TableHost:
     """A host with swap tables: its writes and commands go into a script, with what the model answers and leaves there.
 
     Attributes:
-        memory: what the model has in host memory, by bus address.
+        rng: draws tables and commands.
+        script: whose engine has the model's devices.
         tables: the model.
+        memory: what the model has in host memory, by bus address.
         places: addresses that the host uses.
-        generator: random commands on all of this.
     """
 
-    def __init__(self, rng: random.Random, script: Script, tables: Tables, memory: Bytes, places: Places) -> None:
-        """Take a model and its memory; the script's engine has the model's devices."""
-        self.rng = rng
-        self.script = script
-        self.memory = memory
-        self.tables = tables
-        self.places = places
-        self.generator = RandomTableCommands(rng, tables, memory, places)
+    rng: random.Random
+    script: Script
+    tables: Tables
+    memory: Bytes
+    places: Places
 
     def put(self, address: int, words: Sequence[int]) -> None:
         """The host writes words."""
@@ -43,8 +43,7 @@ class TableHost:
 
     def give_all(self, type_: int) -> None:
         """Give every cluster of a device a random table, each by a command."""
-        used = set(self.tables.directory.values())
-        spare = [page for page in self.places.pages if page not in used]
+        spare = self.places.spare(self.tables)
         source = self.places.sources[0]
         for cluster in range(self.tables.clusters(type_)):
             page = spare.pop()
@@ -55,7 +54,7 @@ class TableHost:
     def batch(self, nr: int) -> None:
         """Give random commands at once, and expect what they change in memory."""
         before = dict(self.memory.words)
-        puts, commands = self.generator.draw(nr)
+        puts, commands = RandomTableCommands(self.rng, self.tables, self.memory, self.places).draw(nr)
         for address, word in puts:
             self.script.put(address - self.script.base, word)
             before[address] = word

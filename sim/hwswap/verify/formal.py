@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 
-from hwswap.project import paths, printed
+from hwswap.project import arguments, paths, printed
 from hwswap.results import schema
 from hwswap.verify import proofs
-from hwswap.verify.proof_list import PROOFS, Proof
-from hwswap.verify.yosys import YosysError
+from hwswap.verify.proof_list import PROOFS
 
 OUT = Console()
 ERR = Console(stderr=True, highlight=False)
@@ -34,15 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="PROOF", help="which proofs (default: all)")
 
 
-def choose(names: Sequence[str], short: bool) -> list[Proof]:
-    """Return the proofs that are asked for."""
-    known = {proof.name: proof for proof in PROOFS}
-    for name in names:
-        if name not in known:
-            raise YosysError(f"there is no proof '{name}': choose of {', '.join(known)}")
-    return [proof for proof in map(known.get, names or known) if proof.short or not short]
-
-
 def complaint(verdict: proofs.Verdict) -> str:
     """Return what is wrong with a verdict."""
     said = f"{verdict.proof}.{verdict.name}: {verdict.result} ({verdict.how})"
@@ -55,7 +45,8 @@ def complaint(verdict: proofs.Verdict) -> str:
 
 def run(options: argparse.Namespace) -> int:
     """Prove; return the exit status."""
-    chosen = choose(options.names, options.short)
+    asked = arguments.chosen("proof", options.names, {proof.name: proof for proof in PROOFS})
+    chosen = [proof for proof in asked if proof.short or not options.short]
     paths.need(PARTS)
     verdicts: list[proofs.Verdict] = []
     with ERR.status("") as status:

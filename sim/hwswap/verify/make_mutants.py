@@ -121,7 +121,7 @@ def candidates(netlist: Netlist, verilog: list[str]) -> dict[str, dict[int, list
         line = netlist.cells[site.cell].line
         if not line:
             continue
-        if site.port != CLOCK and modules[line - 1] and not netlist.constant(site):
+        if site.port != CLOCK and modules[line - 1] and not isinstance(netlist.bit(site), str):
             found[kind_of(modules[line - 1])][line].append(site)
     return found
 

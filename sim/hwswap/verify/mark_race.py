@@ -12,11 +12,13 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from rich.console import Console
 from rich.table import Table
 
-from hwswap.verify.mark_race_model import Bus, Label, Memory, Model, Phase, Reader, Rules, State
+from hwswap.project.arguments import chosen
+from hwswap.verify.mark_race_model import Bus, Memory, Model, Reader, Rules, State
 
 OUT = Console()
 ERR = Console(stderr=True, highlight=False)
@@ -79,39 +81,32 @@ def explore(rules: Rules, limit: int = LIMIT) -> Outcome:
 
 
 def search(model: Model, alike: bool, limit: int) -> Outcome:
-    """Visit the states of a model, nearest first, until one is wrong.
-
-    Args:
-        model: of the case.
-        alike: whether states that differ only in the CPUs' numbers are one.
-        limit: states after which it is given up.
-
-    Returns:
-        The outcome.
-
-    Raises:
-        RuntimeError: too many states.
-    """
-    came_from: dict[State, tuple[State, Label] | None] = {model.begin: None}
+    """Visit the states of a model, nearest first, until one is wrong; `alike`: the CPUs' numbers do not count."""
+    came_from: dict[State, State | None] = {model.begin: None}
     waiting = deque([model.begin])
     quiet = 0
     while waiting:
         state = waiting.popleft()
         wrong = model.wrong(state)
         moved = False
-        for label, after in model.steps(state):
+        for _, after in steps(model, state, alike):
             moved = moved or after != state
-            if alike:
-                after = after._replace(cpus=tuple(sorted(after.cpus)))
             if after not in came_from:
-                came_from[after] = state, label
+                came_from[after] = state
                 waiting.append(after)
         if model.quiescent(state):
             quiet += 1
         elif not moved and wrong is None:
             wrong = "stuck: something is left to do, and nobody can do anything"
         if wrong is not None:
-            return Outcome(len(came_from), quiet, wrong, list(trace(model, came_from, state)))
+            path = [state]
+            while (before := came_from[path[-1]]) is not None:
+                path.append(before)
+            trace = [
+                next(said for said, after in steps(model, before, alike) if after == then)
+                for before, then in pairwise(reversed(path))
+            ]
+            return Outcome(len(came_from), quiet, wrong, trace)
         if len(came_from) > limit:
             raise RuntimeError(
                 f"a case of the marks has more than {limit} states: choose fewer CPUs, marks or clusters"
@@ -119,44 +114,10 @@ def search(model: Model, alike: bool, limit: int) -> Outcome:
     return Outcome(len(came_from), quiet)
 
 
-def trace(model: Model, came_from: dict[State, tuple[State, Label] | None], state: State) -> Iterator[str]:
-    """Yield the steps from the beginning to a state."""
-    labels = []
-    while (before := came_from[state]) is not None:
-        state, label = before
-        labels.append(label)
-    for label in reversed(labels):
-        yield text(model, label)
-
-
-def text(model: Model, label: Label) -> str:
-    """Return a step as a line of a trace."""
-    who, what, place = label
-    if who == "engine":
-        if what == 8:
-            return "engine: nothing was marked: its round is done"
-        if what >= 4:
-            return f"engine: {request_text(model.rules, Phase(what - 4))}"
-        name = model.name(place)
-        return f"engine: {(f'{name} = 0', f'reads {name}', f'reads {name}: 0', f'reads {name}: 1')[what]}"
-    if who == "second":
-        texts = ("begins to read cluster 0", f"reads {model.name(place)}", "its copy is taken over", "is dropped")
-        return f"second reader: {texts[what]}"
-    if what == 0:
-        return f"{who}: takes the lock of cluster {place}, its stores wait in its buffer"
-    name = model.name(place)
-    return f"{who}: {('', f'{name} is visible', f'finds {name} 1: no mark', f'finds {name} 0')[what]}"
-
-
-def request_text(rules: Rules, phase: Phase) -> str:
-    """Return what the engine asks for at the end of a phase."""
-    if phase is Phase.GROUP:
-        return "reads GROUP: 1; asks " + ("to clear it" if rules.group_first else "for DIRTY")
-    if phase is Phase.BYTES:
-        return "asks for DIRTY" if rules.group_first else "asks to clear GROUP"
-    clear = "asks to clear all of DIRTY" if rules.clear_all else "asks to clear DIRTY where it was 1"
-    data = "asks for what was marked"
-    return clear if (phase is Phase.CLEAR) == rules.bytes_first else data
+def steps(model: Model, state: State, alike: bool) -> Iterator[tuple[str, State]]:
+    """Yield the steps of a model; if CPUs are `alike`, their numbers say nothing in the states behind."""
+    for said, after in model.steps(state):
+        yield said, after._replace(cpus=tuple(sorted(after.cpus))) if alike else after
 
 
 SIZES = (
@@ -177,91 +138,73 @@ USED_UP_NO_FENCE = ("data", "fence", "dirty", "fence", "group", "head")
 USED_UP_HEAD_FIRST = ("data", "head", "fence", "dirty", "fence", "group")
 
 
-def protocol() -> list[Case]:
-    """Return the protocol in each size, memory model and bus."""
-    found = []
-    for memory in Memory:
-        for bus in (Bus.AXI, Bus.PCIE):
-            for size, rules in SIZES:
-                name = f"{memory.value.lower()}-{bus.value.lower()}-{rules.cpus}x{rules.marks}"
-                what = f"the protocol: {memory.value}, {bus.value}, {size}"
-                found.append(Case(name, what, replace(rules, memory=memory, bus=bus)))
-    return found
+def protocol(memory: Memory) -> Iterator[Case]:
+    """Yield the protocol in each size and on each bus."""
+    for bus in (Bus.AXI, Bus.PCIE):
+        for size, rules in SIZES:
+            name = f"{memory.value.lower()}-{bus.value.lower()}-{rules.cpus}x{rules.marks}"
+            what = f"the protocol: {memory.value}, {bus.value}, {size}"
+            yield Case(name, what, replace(rules, memory=memory, bus=bus))
 
 
-def without_fences(tso: Rules, rvwmo: Rules) -> list[Case]:
-    """Return marks with a barrier less."""
-    found = []
-    for memory, rules in (("TSO", tso), ("RVWMO", rvwmo)):
-        holds = rules is tso
-        why = " (stores keep their order; the compiler's is another matter)" if holds else ""
-        clusters = 2 if holds else 1  # a counterexample is shorter with one
-        no_data = replace(rules, clusters=clusters, mark=NO_DATA_FENCE)
-        no_group = replace(rules, clusters=clusters, mark=NO_GROUP_FENCE)
-        name = memory.lower()
-        found += [
-            Case(f"{name}-no-data-fence", f"{memory}: no barrier between BITMAP and DIRTY{why}", no_data, holds),
-            Case(f"{name}-no-group-fence", f"{memory}: no barrier between DIRTY and GROUP{why}", no_group, holds),
-        ]
-    return found
+def marks(memory: Memory) -> Iterator[Case]:
+    """Yield other ways to mark: with a barrier less, with a look before, and where a grant is used up."""
+    tso = memory is Memory.TSO
+    why = " (stores keep their order; the compiler's is another matter)" if tso else ""
+    few = 2 if tso else 1  # a counterexample is shorter with one cluster
+    looks, full = "without a full barrier before", "behind a full barrier"
+    for name, what, mark, clusters, holds in (
+        ("no-data-fence", f"no barrier between BITMAP and DIRTY{why}", NO_DATA_FENCE, few, tso),
+        ("no-group-fence", f"no barrier between DIRTY and GROUP{why}", NO_GROUP_FENCE, few, tso),
+        ("looks-dirty", f"DIRTY is looked at {looks}", LOOKS, 1, False),
+        ("looks-dirty-full", f"DIRTY is looked at {full}", LOOKS_FULL, 2, True),
+        ("looks-both", f"DIRTY and GROUP are looked at, the second {looks}", LOOKS_TWICE, 2, False),
+        ("looks-both-full", f"DIRTY and GROUP are looked at, each {full}", LOOKS_TWICE_FULL, 2, True),
+    ):
+        rules = Rules(memory=memory, clusters=clusters, mark=mark)
+        yield Case(f"{memory.value.lower()}-{name}", f"{memory.value}: {what}", rules, holds)
+    for name, what, mark, holds in (
+        ("used-up", "the mark, a barrier, HEAD", USED_UP, True),
+        ("used-up-no-fence", "the mark, HEAD, no barrier between", USED_UP_NO_FENCE, True),
+        ("used-up-head-first", "HEAD, no barrier before, then the mark", USED_UP_HEAD_FIRST, tso),
+    ):
+        rules = Rules(memory=memory, cpus=1, marks=1, clusters=1, parts=3, mark=mark, reader=Reader.HEAD)
+        yield Case(f"{memory.value.lower()}-{name}", f"{memory.value}: a grant is used up: {what}", rules, holds)
+
+
+def mistakes() -> Iterator[Case]:
+    """Yield what a compiler and an engine could do wrong."""
+    one, weak = Rules(clusters=1), Rules(memory=Memory.RVWMO, bus=Bus.WEAK, clusters=1)
+    dirty_first, group_first = (
+        ("dirty", "fence", "data", "fence", "group"),
+        ("data", "fence", "group", "fence", "dirty"),
+    )
+    clears, waits = "before it clears", "does not wait for the answer to clearing"
+    for name, what, rules in (
+        ("tso-dirty-first", "TSO: the compiler puts DIRTY before BITMAP", replace(one, mark=dirty_first)),
+        ("tso-group-first", "TSO: the compiler puts GROUP before DIRTY", replace(one, mark=group_first)),
+        ("engine-reads-before-group", f"the engine reads DIRTY {clears} GROUP", Rules(group_first=False)),
+        ("engine-reads-before-bytes", f"the engine reads BITMAP {clears} DIRTY", replace(one, bytes_first=False)),
+        ("engine-no-wait-group", f"the engine {waits} GROUP", replace(weak, wait_group=False)),
+        ("engine-no-wait-bytes", f"the engine {waits} DIRTY", replace(weak, wait_bytes=False)),
+        ("engine-clears-all", "the engine clears bytes of DIRTY that it did not read as 1", Rules(clear_all=True)),
+    ):
+        yield Case(name, what, rules, False)
+
+
+def second_readers() -> Iterator[Case]:
+    """Yield engines with a second reader of bitmaps."""
+    for bus in (Bus.AXI, Bus.PCIE):
+        for name, reader in (("late", Reader.LATE), ("dropped", Reader.DROPPED)):
+            rules = Rules(memory=Memory.RVWMO, bus=bus, clusters=1, parts=2, reader=reader)
+            what = f"{bus.value}: a second reader; {reader.value}"
+            yield Case(f"{bus.value.lower()}-second-{name}", what, rules, reader is Reader.DROPPED)
 
 
 def cases() -> list[Case]:
     """Return all cases: the protocol, and then with a rule broken."""
-    tso, rvwmo = Rules(), Rules(memory=Memory.RVWMO)
-    found = protocol() + without_fences(tso, rvwmo)
-    compiled = [
-        ("dirty-first", "DIRTY before BITMAP", ("dirty", "fence", "data", "fence", "group")),
-        ("group-first", "GROUP before DIRTY", ("data", "fence", "group", "fence", "dirty")),
-    ]
-    found += [
-        Case(f"tso-{name}", f"TSO: the compiler puts {what}", replace(tso, clusters=1, mark=mark), False)
-        for name, what, mark in compiled
-    ]
-    weak = replace(rvwmo, bus=Bus.WEAK, clusters=1)
-    wrong_engines = [
-        ("reads-before-group", "reads DIRTY before it clears GROUP", replace(tso, group_first=False)),
-        ("reads-before-bytes", "reads BITMAP before it clears DIRTY", replace(tso, clusters=1, bytes_first=False)),
-        ("no-wait-group", "does not wait for the answer to clearing GROUP", replace(weak, wait_group=False)),
-        ("no-wait-bytes", "does not wait for the answer to clearing DIRTY", replace(weak, wait_bytes=False)),
-        ("clears-all", "clears bytes of DIRTY that it did not read as 1", replace(tso, clear_all=True)),
-    ]
-    found += [Case(f"engine-{name}", f"the engine {what}", rules, False) for name, what, rules in wrong_engines]
-    for rules in (tso, rvwmo):
-        memory = rules.memory.value
-        looks = [
-            ("dirty", "DIRTY is looked at without a full barrier before", LOOKS, False),
-            ("dirty-full", "DIRTY is looked at behind a full barrier", LOOKS_FULL, True),
-            ("both", "DIRTY and GROUP are looked at, the second without a full barrier before", LOOKS_TWICE, False),
-            ("both-full", "DIRTY and GROUP are looked at, each behind a full barrier", LOOKS_TWICE_FULL, True),
-        ]
-        found += [
-            Case(
-                f"{memory.lower()}-looks-{name}",
-                f"{memory}: {what}",
-                replace(rules, clusters=1 if name == "dirty" else 2, mark=mark),
-                holds,
-            )
-            for name, what, mark, holds in looks
-        ]
-    for bus in (Bus.AXI, Bus.PCIE):
-        base = replace(rvwmo, clusters=1, parts=2, bus=bus)
-        late, dropped = replace(base, reader=Reader.LATE), replace(base, reader=Reader.DROPPED)
-        name = bus.value.lower()
-        found += [
-            Case(f"{name}-second-late", f"{bus.value}: a second reader; {Reader.LATE.value}", late, False),
-            Case(f"{name}-second-dropped", f"{bus.value}: a second reader; {Reader.DROPPED.value}", dropped),
-        ]
-    for rules in (tso, rvwmo):
-        memory = rules.memory.value
-        for name, mark, what, holds in (
-            ("used-up", USED_UP, "the mark, a barrier, HEAD", True),
-            ("used-up-no-fence", USED_UP_NO_FENCE, "the mark, HEAD, no barrier between", True),
-            ("used-up-head-first", USED_UP_HEAD_FIRST, "HEAD, no barrier before, then the mark", rules is tso),
-        ):
-            case = replace(rules, cpus=1, marks=1, clusters=1, parts=3, mark=mark, reader=Reader.HEAD)
-            found.append(Case(f"{memory.lower()}-{name}", f"{memory}: a grant is used up: {what}", case, holds))
-    return found
+    of_memory = [case for cases_of in (protocol, marks) for memory in Memory for case in cases_of(memory)]
+    return [*of_memory, *mistakes(), *second_readers()]
 
 
 def expected(case: Case, outcome: Outcome) -> bool:
@@ -295,20 +238,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="CASE", help="which cases (default: all)")
 
 
-def choose(names: Sequence[str]) -> list[Case]:
-    """Return the cases that are asked for; an unknown name is a RuntimeError."""
-    known = {case.name: case for case in cases()}
-    for name in names:
-        if name not in known:
-            raise RuntimeError(f"there is no case '{name}' of the marks: choose of {', '.join(known)}")
-    return [known[name] for name in names] or list(known.values())
-
-
 def run(options: argparse.Namespace) -> int:
     """Search; return the exit status."""
     begin = time.monotonic()
     results = []
-    for case in choose(options.names):
+    for case in chosen("case of the marks", options.names, {case.name: case for case in cases()}):
         with ERR.status(case.name):
             results.append((case, explore(case.rules)))
     bad = [case.name for case, outcome in results if not expected(case, outcome)]

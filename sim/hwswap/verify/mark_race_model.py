@@ -34,9 +34,6 @@ MARK = ("data", "fence", "dirty", "fence", "group")
 `full`: a barrier that waits until all stores are visible. `unless dirty`, `unless group`: look; go on only if it is 0.
 """
 
-Label = tuple[str, int, int]
-"""A step: who (`cpu 0`), what as an index into the texts of the step, where."""
-
 
 class Memory(Enum):
     """In which order a CPU's stores become visible."""
@@ -116,9 +113,8 @@ class Cpu(NamedTuple):
 
 
 class Second(NamedTuple):
-    """The second reader: cluster, parts still to read, those read and not changed since, whether the scan came by."""
+    """The second reader of cluster 0: parts to read, those read and not changed since, whether the scan came by."""
 
-    cluster: int
     todo: int
     fresh: int
     overtaken: bool
@@ -151,7 +147,9 @@ class Model:
         self.bytes = tuple(1 + c for c in range(rules.clusters))
         self.masks = [sum(1 << part for part in parts) for parts in self.parts]
         self.all_parts = sum(self.masks)
-        self.cluster_of = {part: c for c, parts in enumerate(self.parts) for part in parts}
+        names = ["BITMAP", "WORD", *(f"PART{part}" for part in range(2, rules.parts))][: rules.parts]
+        self.names = ["GROUP", *(f"DIRTY[{c}]" for c in range(rules.clusters)), "HEAD"]
+        self.names += [f"{name}[{c}]" for c in range(rules.clusters) for name in names]
         # What one operation of a mark puts into the buffer, for each cluster.
         self.stores = [
             {"data": parts, "dirty": (1 + c,), "group": (0,), "head": (self.head,), "fence": (FENCE,)}
@@ -163,18 +161,6 @@ class Model:
         """Nobody has done anything; the engine knows all."""
         cpu = Cpu(self.rules.marks, -1, 0, ())
         return State((cpu,) * self.rules.cpus, 0, self.all_parts, Phase.GROUP, 0, (), None, False)
-
-    def name(self, place: int) -> str:
-        """Return what a place is called."""
-        if place == 0:
-            return "GROUP"
-        if place < self.head:
-            return f"DIRTY[{place - 1}]"
-        if place == self.head:
-            return "HEAD"
-        cluster = self.cluster_of[place]
-        part = place - self.parts[cluster][0]
-        return f"{'BITMAP' if part == 0 else 'WORD' if part == 1 else f'PART{part}'}[{cluster}]"
 
     # What holds
 
@@ -194,8 +180,8 @@ class Model:
     def wrong(self, state: State) -> str | None:
         """Return what is wrong with a state, None if nothing is."""
         if self.quiescent(state) and state.fresh != self.all_parts:
-            stale = [self.name(part) for part in sorted(self.cluster_of) if not state.fresh >> part & 1]
-            left = [self.name(place) for place in self.bytes if state.marks >> place & 1]
+            stale = [self.names[part] for parts in self.parts for part in parts if not state.fresh >> part & 1]
+            left = [self.names[place] for place in self.bytes if state.marks >> place & 1]
             marks = f"{' and '.join(left)} 1, GROUP 0" if left else "no mark is left"
             return f"lost: {marks}, and the engine's copy of {' and '.join(stale)} is old"
         if state.released and self.rules.reader is Reader.HEAD:
@@ -206,18 +192,18 @@ class Model:
 
     # Steps
 
-    def steps(self, state: State) -> Iterator[tuple[Label, State]]:
-        """Yield each step that can be next, with the state behind it."""
+    def steps(self, state: State) -> Iterator[tuple[str, State]]:
+        """Yield each step that can be next, in words, with the state behind it."""
         for number, cpu in enumerate(state.cpus):
             yield from self.cpu_steps(state, number, cpu)
         yield from self.engine_steps(state)
         if self.rules.reader is not Reader.NONE:
             yield from self.second_steps(state)
 
-    def cpu_steps(self, state: State, number: int, cpu: Cpu) -> Iterator[tuple[Label, State]]:
+    def cpu_steps(self, state: State, number: int, cpu: Cpu) -> Iterator[tuple[str, State]]:
         """Yield the steps of a CPU and of its buffer."""
         rules = self.rules
-        who = f"cpu {number}"
+        who = f"cpu {number}:"
 
         def behind(after: Cpu, marks: int = state.marks, fresh: int = state.fresh) -> State:
             cpus = (*state.cpus[:number], self.go_on(after), *state.cpus[number + 1 :])
@@ -228,20 +214,24 @@ class Model:
                 if not any(other.at >= 0 and other.cluster == cluster for other in state.cpus) and not any(
                     FENCE - 1 - cluster in other.stores for other in state.cpus
                 ):
-                    yield (who, 0, cluster), behind(Cpu(cpu.left - 1, 0, cluster, cpu.stores))
+                    yield (
+                        f"{who} takes the lock of cluster {cluster}, its stores wait in its buffer",
+                        behind(Cpu(cpu.left - 1, 0, cluster, cpu.stores)),
+                    )
         if cpu.at >= 0 and rules.mark[cpu.at].startswith("unless"):
             place = 0 if rules.mark[cpu.at] == "unless group" else 1 + cpu.cluster
             if place in cpu.stores or state.marks >> place & 1:
-                yield (who, 2, place), behind(cpu._replace(at=len(rules.mark)))
+                yield f"{who} finds {self.names[place]} 1: no mark", behind(cpu._replace(at=len(rules.mark)))
             else:
-                yield (who, 3, place), behind(cpu._replace(at=cpu.at + 1))
+                yield f"{who} finds {self.names[place]} 0", behind(cpu._replace(at=cpu.at + 1))
         for i in self.visible_next(cpu.stores):
             place = cpu.stores[i]
             rest = cpu._replace(stores=tidy(cpu.stores[:i] + cpu.stores[i + 1 :]))
+            said = f"{who} {self.names[place]} is visible"
             if place >= self.first_part:
-                yield (who, 1, place), self.changed(behind(rest, fresh=state.fresh & ~(1 << place)), place)
+                yield said, self.changed(behind(rest, fresh=state.fresh & ~(1 << place)), place)
             else:
-                yield (who, 1, place), behind(rest, marks=state.marks | 1 << place)
+                yield said, behind(rest, marks=state.marks | 1 << place)
 
     @staticmethod
     def changed(state: State, place: int) -> State:
@@ -282,22 +272,19 @@ class Model:
             if place >= 0 and place not in stores[:i]:
                 yield i
 
-    def engine_steps(self, state: State) -> Iterator[tuple[Label, State]]:
+    def engine_steps(self, state: State) -> Iterator[tuple[str, State]]:
         """Yield what the memory does of the engine's requests, and what the engine asks for next."""
         for i in self.done_next(state.requests):
             what, place = state.requests[i]
             rest = state._replace(requests=state.requests[:i] + state.requests[i + 1 :])
             if what == CLEAR:
-                yield ("engine", 0, place), rest._replace(marks=state.marks & ~(1 << place))
+                yield f"engine: {self.names[place]} = 0", rest._replace(marks=state.marks & ~(1 << place))
             elif place >= self.first_part:
-                yield ("engine", 1, place), rest._replace(fresh=state.fresh | 1 << place)
+                yield f"engine: reads {self.names[place]}", rest._replace(fresh=state.fresh | 1 << place)
             else:
                 one = state.marks >> place & 1
-                yield ("engine", 2 + one, place), rest._replace(seen=state.seen | one << place)
-        after = self.asks(state)
-        if after is not None:
-            done = state.phase is Phase.CLEAR and after.phase is Phase.GROUP
-            yield ("engine", 8 if done else 4 + state.phase, 0), after
+                yield f"engine: reads {self.names[place]}: {one}", rest._replace(seen=state.seen | one << place)
+        yield from self.asks(state)
 
     def done_next(self, requests: tuple[tuple[str, int], ...]) -> Iterator[int]:
         """Yield the positions of the requests of which any may be carried out next."""
@@ -318,63 +305,69 @@ class Model:
                 return True
         return False
 
-    def asks(self, state: State) -> State | None:
-        """Return the state behind the engine's next requests, None if it waits."""
+    def asks(self, state: State) -> Iterator[tuple[str, State]]:
+        """Yield the step by which the engine sends its next requests, nothing if it waits."""
         rules, requests = self.rules, state.requests
         if self.waits(requests):
-            return None
+            return
+        clear_group, read_bytes = ((CLEAR, 0),), tuple((READ, place) for place in self.bytes)
         if state.phase is Phase.GROUP:
             # A round begins when all of the last one is done, also where the engine did not wait for it.
-            if requests or not state.marks & 1:
-                return None
-            bytes_ = tuple((READ, place) for place in self.bytes)
-            group = ((CLEAR, 0),)
-            return state._replace(phase=Phase.BYTES, requests=group if rules.group_first else bytes_, seen=0)
+            if not requests and state.marks & 1:
+                said, asked = ("to clear it", clear_group) if rules.group_first else ("for DIRTY", read_bytes)
+                after = state._replace(phase=Phase.BYTES, requests=asked, seen=0)
+                yield f"engine: reads GROUP: 1; asks {said}", after
+            return
         if state.phase is Phase.BYTES:
-            bytes_ = tuple((READ, place) for place in self.bytes)
-            more = bytes_ if rules.group_first else ((CLEAR, 0),)
-            return state._replace(phase=Phase.CLEAR, requests=requests + more)
+            said, asked = ("for DIRTY", read_bytes) if rules.group_first else ("to clear GROUP", clear_group)
+            yield f"engine: asks {said}", state._replace(phase=Phase.CLEAR, requests=requests + asked)
+            return
         seen = [place for place in self.bytes if state.seen >> place & 1]
-        clear = tuple((CLEAR, place) for place in (self.bytes if rules.clear_all else seen))
-        data = tuple((READ, part) for place in seen for part in self.parts[place - 1])
-        if state.phase is Phase.CLEAR:
-            if not clear:
-                return state._replace(phase=Phase.GROUP, seen=0)
-            if rules.bytes_first:
-                return state._replace(phase=Phase.DATA, requests=requests + clear)
-            return self.overtake(state._replace(phase=Phase.DATA, requests=requests + data))
-        if rules.bytes_first:
-            return self.overtake(state._replace(phase=Phase.GROUP, seen=0, requests=requests + data))
-        return state._replace(phase=Phase.GROUP, seen=0, requests=requests + clear)
+        cleared = self.bytes if rules.clear_all else seen
+        first = state.phase is Phase.CLEAR
+        if first and not cleared:
+            yield "engine: nothing was marked: its round is done", state._replace(phase=Phase.GROUP, seen=0)
+            return
+        after = state._replace(phase=Phase.DATA) if first else state._replace(phase=Phase.GROUP, seen=0)
+        if first == rules.bytes_first:
+            said = "all of DIRTY" if rules.clear_all else "DIRTY where it was 1"
+            asked = tuple((CLEAR, place) for place in cleared)
+            yield f"engine: asks to clear {said}", after._replace(requests=requests + asked)
+        else:
+            asked = tuple((READ, part) for place in seen for part in self.parts[place - 1])
+            yield "engine: asks for what was marked", self.overtake(after._replace(requests=requests + asked))
 
     def overtake(self, state: State) -> State:
         """Let the second reader know that the scan begins to read its cluster, if it does."""
         second = state.second
-        if second is None or (READ, self.parts[second.cluster][0]) not in state.requests:
+        if second is None or (READ, self.parts[0][0]) not in state.requests:
             return state
         return state._replace(second=second._replace(overtaken=True))
 
-    def second_steps(self, state: State) -> Iterator[tuple[Label, State]]:
+    def second_steps(self, state: State) -> Iterator[tuple[str, State]]:
         """Yield the steps of the second reader, which reads cluster 0 whenever it likes, or once HEAD has passed."""
         second = state.second
         if second is None:
             if self.rules.reader is Reader.HEAD and (state.released or not state.marks >> self.head & 1):
                 return
-            yield ("second", 0, 0), state._replace(second=Second(0, self.masks[0], 0, False))
+            yield "second reader: begins to read cluster 0", state._replace(second=Second(self.masks[0], 0, False))
             return
         # Posted writes before it are not passed; that later ones may not be passed either only names another order.
         posted = self.rules.bus is Bus.PCIE and any(what == CLEAR for what, _ in state.requests)
-        for part in self.parts[second.cluster]:
+        for part in self.parts[0]:
             if second.todo >> part & 1 and not posted:
                 read = second._replace(todo=second.todo & ~(1 << part), fresh=second.fresh | 1 << part)
-                yield ("second", 1, part), state._replace(second=read)
+                yield f"second reader: reads {self.names[part]}", state._replace(second=read)
         if not second.todo:
             if second.overtaken and self.rules.reader is not Reader.LATE:
-                yield ("second", 3, 0), state._replace(second=None)
+                yield "second reader: is dropped", state._replace(second=None)
             else:
-                fresh = state.fresh & ~self.masks[second.cluster] | second.fresh
+                fresh = state.fresh & ~self.masks[0] | second.fresh
                 released = self.rules.reader is Reader.HEAD
-                yield ("second", 2, 0), state._replace(second=None, fresh=fresh, released=released)
+                yield (
+                    "second reader: its copy is taken over",
+                    state._replace(second=None, fresh=fresh, released=released),
+                )
 
 
 def tidy(stores: tuple[int, ...]) -> tuple[int, ...]:

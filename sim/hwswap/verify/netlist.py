@@ -56,14 +56,10 @@ class Cell:
         """The name of its output port."""
         return OUTPUTS.get(self.type, "Y")
 
-    def inputs(self) -> Iterator[str]:
-        """Yield the names of its other ports."""
-        return (port for port in self.ports if port != self.output)
-
     def needs(self, bit: int) -> Iterator[Site]:
         """Yield the inputs that a bit of the output may depend on."""
         width = len(self.ports[self.output])
-        for port in self.inputs():
+        for port in (port for port in self.ports if port != self.output):
             count = len(self.ports[port])
             if self.type in BITWISE and port in ("A", "B"):
                 wanted: Iterable[int] = range(bit, count, width) if count > bit else range(count - self.signed, count)
@@ -121,10 +117,6 @@ class Netlist:
     def bit(self, site: Site) -> Bit:
         """Return the net at a site."""
         return self.cells[site.cell].ports[site.port][site.bit]
-
-    def constant(self, site: Site) -> bool:
-        """Tell whether a site is tied to a constant."""
-        return isinstance(self.bit(site), str)
 
     def live(self) -> set[Site]:
         """Return the sites that some output of the design may depend on."""
