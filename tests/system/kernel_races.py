@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 
 import pytest
-from driver import BENCH, QUEUED, Driver, Load, swap_on_queued
+from driver import BENCH, DEBUG, QUEUED, Driver, Load, swap_on_queued
 from hwswap.guest.qemu import Guest
 from hwswap.project import paths
 from hwswap.rtl.device_server import EngineServer
@@ -64,7 +64,7 @@ def test_grants_while_all_that_they_read_changes_are_free_of_races(guest: Guest)
     driver.wait_attached(WAIT)
     loads = [Load(guest, SMALL), Load(guest, MIXED)]
     driver.wait_grants(WAIT)
-    bench = f"while :; do for order in 0 3 5; do echo $order 40 0 >{BENCH}; cat {BENCH}; done; done"
+    bench = f"while :; do for order in 0 3 5; do echo $order 40 0 >{BENCH}; cat {DEBUG}/stats; done; done"
     calls = guest.run(f"({bench}) >/dev/null & echo $!").check().strip()
     flip = f"for i in $(seq 200); do echo 1 >{_OPEN}; echo 0 >{_OPEN}; done"
     for _ in range(ROUNDS):
