@@ -44,7 +44,7 @@ STATES = (EMPTY, FRAGMENTED)
 
 @dataclass
 class Seen:
-    """What was counted, round by round."""
+    """Count allocations, collisions and runs over rounds."""
 
     allocations: int = 0
     in_trunk: int = 0
@@ -169,7 +169,7 @@ def rounds(
 
 
 def measure(hint: Hint, state: str, cpus: int, clusters: int, number: int, seed: int) -> Seen:
-    """Count so many rounds under a policy, behind as many that are not counted."""
+    """Count so many rounds under a policy, after as many that are not counted."""
     rng = random.Random(f"{seed} {state} {cpus}")
     allocator = device(clusters, cpus, Policy(hint=hint, seed=seed & 0xFFFF_FFFF))
     seen = Seen()

@@ -115,7 +115,7 @@ def search(model: Model, alike: bool, limit: int) -> Outcome:
 
 
 def steps(model: Model, state: State, alike: bool) -> Iterator[tuple[str, State]]:
-    """Yield the steps of a model; if CPUs are `alike`, their numbers say nothing in the states behind."""
+    """Yield the steps of a model; if CPUs are `alike`, sort them in the states that follow."""
     for said, after in model.steps(state):
         yield said, after._replace(cpus=tuple(sorted(after.cpus))) if alike else after
 
@@ -152,7 +152,7 @@ def marks(memory: Memory) -> Iterator[Case]:
     tso = memory is Memory.TSO
     why = " (stores keep their order; the compiler's is another matter)" if tso else ""
     few = 2 if tso else 1  # a counterexample is shorter with one cluster
-    looks, full = "without a full barrier before", "behind a full barrier"
+    looks, full = "without a full barrier before", "after a full barrier"
     for name, what, mark, clusters, holds in (
         ("no-data-fence", f"no barrier between BITMAP and DIRTY{why}", NO_DATA_FENCE, few, tso),
         ("no-group-fence", f"no barrier between DIRTY and GROUP{why}", NO_GROUP_FENCE, few, tso),

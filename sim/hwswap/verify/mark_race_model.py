@@ -7,9 +7,9 @@ every store to it counts as a change, so that one bit stands for all values. Wha
 CPUs (x86-TSO: Owens, Sarkar, Sewell 2009; RVWMO: the chapter of that name in the RISC-V unprivileged specification).
 Each has a buffer of stores which nobody else sees yet. Under TSO they become visible in their order. Under RVWMO any
 may be next that has no fence and no store to the same address before it. Both models are multi-copy atomic, so a store
-is visible to all others at once. A lock that is given up is a release: visible behind all stores before it. To take a
+is visible to all others at once. A lock that is given up is a release: visible after all stores before it. To take a
 lock is an atomic access: under TSO it waits for the buffer, under RVWMO it does not. Loads are in program order; those
-there are stand behind a barrier, or in a case that is to fail anyway. Stores that nobody can see yet are put into the
+there are stand after a barrier, or in a case that is to fail anyway. Stores that nobody can see yet are put into the
 buffer at once: a later moment would change nothing that can be seen.
 
 The engine has requests on the bus, which the memory carries out. AXI: it sends the next ones when it has the answers to
@@ -193,7 +193,7 @@ class Model:
     # Steps
 
     def steps(self, state: State) -> Iterator[tuple[str, State]]:
-        """Yield each step that can be next, in words, with the state behind it."""
+        """Yield each step that can be next, in words, with the state after it."""
         for number, cpu in enumerate(state.cpus):
             yield from self.cpu_steps(state, number, cpu)
         yield from self.engine_steps(state)
@@ -205,7 +205,7 @@ class Model:
         rules = self.rules
         who = f"cpu {number}:"
 
-        def behind(after: Cpu, marks: int = state.marks, fresh: int = state.fresh) -> State:
+        def changed_cpu(after: Cpu, marks: int = state.marks, fresh: int = state.fresh) -> State:
             cpus = (*state.cpus[:number], self.go_on(after), *state.cpus[number + 1 :])
             return state._replace(cpus=cpus, marks=marks, fresh=fresh)
 
@@ -216,22 +216,22 @@ class Model:
                 ):
                     yield (
                         f"{who} takes the lock of cluster {cluster}, its stores wait in its buffer",
-                        behind(Cpu(cpu.left - 1, 0, cluster, cpu.stores)),
+                        changed_cpu(Cpu(cpu.left - 1, 0, cluster, cpu.stores)),
                     )
         if cpu.at >= 0 and rules.mark[cpu.at].startswith("unless"):
             place = 0 if rules.mark[cpu.at] == "unless group" else 1 + cpu.cluster
             if place in cpu.stores or state.marks >> place & 1:
-                yield f"{who} finds {self.names[place]} 1: no mark", behind(cpu._replace(at=len(rules.mark)))
+                yield f"{who} finds {self.names[place]} 1: no mark", changed_cpu(cpu._replace(at=len(rules.mark)))
             else:
-                yield f"{who} finds {self.names[place]} 0", behind(cpu._replace(at=cpu.at + 1))
+                yield f"{who} finds {self.names[place]} 0", changed_cpu(cpu._replace(at=cpu.at + 1))
         for i in self.visible_next(cpu.stores):
             place = cpu.stores[i]
             rest = cpu._replace(stores=tidy(cpu.stores[:i] + cpu.stores[i + 1 :]))
             said = f"{who} {self.names[place]} is visible"
             if place >= self.first_part:
-                yield said, self.changed(behind(rest, fresh=state.fresh & ~(1 << place)), place)
+                yield said, self.changed(changed_cpu(rest, fresh=state.fresh & ~(1 << place)), place)
             else:
-                yield said, behind(rest, marks=state.marks | 1 << place)
+                yield said, changed_cpu(rest, marks=state.marks | 1 << place)
 
     @staticmethod
     def changed(state: State, place: int) -> State:
@@ -268,7 +268,7 @@ class Model:
         for i, place in enumerate(stores):
             if place == FENCE:
                 return
-            # A lock is given up at the head alone, where tidy() does it; stores behind may be earlier.
+            # A lock is given up at the head alone, where tidy() does it; stores after it may be visible earlier.
             if place >= 0 and place not in stores[:i]:
                 yield i
 
