@@ -52,9 +52,6 @@ kernel-unpatched: setup # the same without the patches, but for the bench: what 
 kernel-6.12: setup # Linux 6.12 as it is, the swap allocator before swap tables, to compare with: build/kernel-6.12
 	@$(B) kernel-6.12
 
-kernel-tuned: setup # the patched kernel that writes and searches swap tables by ranges: build/kernel-tuned
-	@$(B) kernel-tuned
-
 modules: kernel # the driver's modules: build/modules
 	@$(B) modules
 
@@ -105,7 +102,7 @@ test-masters: verilog model-driver model-grants-only # each DMA master at window
 test-trace: model model-wide # recorded traces and random streams on the engine
 	@$(PYTEST) $(AT_ONCE) tests/rtl
 
-test-system fuzz: model-wide model-large kernel-tuned
+test-system fuzz: model-wide model-large
 test-system: model-driver model-grants-only
 system_short := $(addprefix tests/system/test_,big_endian.py channel.py dma_windows.py engine_lost.py \
 	fresh_recording.py fuzz_guest.py grants_back_off.py limits.py modes.py reports.py witness_guest.py)
@@ -119,7 +116,7 @@ fault-reports: model-driver guest kernel-unpatched # public fault reports, made 
 
 # Such a test may be of any folder.
 test-failed-seeds: verilog model model-wide model-driver model-grants-only
-test-failed-seeds: guest kernel-unpatched kernel-tuned # tests with the seeds with which they once failed
+test-failed-seeds: guest kernel-unpatched # tests with the seeds with which they once failed
 	@$(B) rtl-grants
 	@$(PYTEST) tests/test_failed_seeds.py
 
@@ -170,10 +167,10 @@ bench-table: model # the engine's commands on swap tables [SHORT=1]
 	@$(ENV) python -m hwswap bench tables $(if $(SHORT),--short)
 
 # PART=calls or PART=fall-backs: one half.
-bench-offload: guest kernel-unpatched kernel-tuned model-driver ## grants: calls, fall-backs [SHORT=1] [PART=calls]
+bench-offload: guest kernel-unpatched model-driver ## grants: calls, fall-backs [SHORT=1] [PART=calls]
 	@$(ENV) python -m hwswap bench offload $(if $(SHORT),--short) $(if $(PART),--part $(PART))
 
-bench-loads: guest kernel-unpatched kernel-tuned model-grants-only ## swap benchmarks [SHORT=1] [LOADS=..]
+bench-loads: guest kernel-unpatched model-grants-only ## swap benchmarks [SHORT=1] [LOADS=..]
 	@$(B) $(if $(SHORT),,redis memhog stress-ng)
 	@$(ENV) python -m hwswap bench loads $(if $(SHORT),--short) $(LOADS)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The guest's side of `hwswap bench loads`: each load in turn, several times, each on swap that is new. Everything it
-# prints is read by hwswap.loads. From the host: COLUMN: unpatched, tuned, or a mode of the driver; LOADS: their names,
+# prints is read by hwswap.loads. From the host: COLUMN: unpatched, or a mode of the driver; LOADS: their names,
 # in /loads; RUNS; SEED; SCALE: percent of the loads' sizes; SWAP_MB: of all four disks together; TICK_US: guest time
 # between two steps of the simulated engine.
 THP=/sys/kernel/mm/transparent_hugepage
@@ -37,7 +37,7 @@ counters() {
 }
 
 case $COLUMN in
-unpatched | tuned) ;;
+unpatched) ;;
 *)
 	insmod /lib/modules/hwswap.ko mode="$COLUMN" || exit 1
 	insmod /lib/modules/hwswap_simclock.ko period_us="$TICK_US" || exit 1
@@ -65,7 +65,7 @@ for load in $LOADS; do
 	done
 done
 case $COLUMN in
-unpatched | tuned) ;;
+unpatched) ;;
 *) rmmod hwswap_simclock && rmmod hwswap || exit 1 ;;
 esac
 echo "@done"

@@ -123,15 +123,6 @@ stock_fragments=(sw/driver/kernel.config sw/driver/kernel-6.12.config)
 # make_kernel_stock DIRECTORY SOURCE
 make_kernel_stock() { KERNEL_PATCHES='' KERNEL_CONFIG=${stock_fragments[*]} make_kernel "$1" x86 "$2"; }
 
-# The patched kernel that writes and searches swap tables by ranges; modules of the other one fit it.
-tuned_option=CONFIG_SWAP_TABLE_RANGES=y
-
-# make_kernel_tuned DIRECTORY SOURCE
-make_kernel_tuned() {
-	printf '%s\n' "$tuned_option" >"$1/fragment"
-	KERNEL_CONFIG="sw/driver/kernel.config $1/fragment" make_kernel "$1" x86 "$2"
-}
-
 # The kernel of the simulated SoC with four harts: with a patch more, which lets the bench run on several CPUs.
 smp_fragment=litex/linux/kernel-smp.config smp_patches=litex/linux/patches
 

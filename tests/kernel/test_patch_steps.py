@@ -34,7 +34,6 @@ def test_options_come_with_their_patches() -> None:
     assert fragment(FRAGMENT, ["SWAP_OFFLOAD", "SWAP_ALLOC_BENCH"]) == FRAGMENT
     without = fragment(FRAGMENT, ["SWAP_OFFLOAD", "SWAP_ALLOC_BENCH"], ["SWAP_OFFLOAD"])
     assert without == FRAGMENT.replace("OFFLOAD=y", "OFFLOAD=n")
-    assert fragment(FRAGMENT, [], (), ("SWAP_TABLE_RANGES",)).endswith("\nCONFIG_SWAP_TABLE_RANGES=y\n")
 
 
 def test_what_a_configuration_did_not_take() -> None:

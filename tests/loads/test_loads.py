@@ -105,7 +105,7 @@ def test_the_table_has_what_was_counted():
     ("arguments", "words"),
     [
         (["none"], "there is no load 'none': choose of hot-set"),
-        (["--columns", "fast"], "'fast' is no column: choose of unpatched, tuned"),
+        (["--columns", "fast"], "'fast' is no column: choose of unpatched, off"),
         (["--runs", "0"], "0 is too few: choose 1 or more"),
     ],
 )

@@ -179,9 +179,9 @@ def attached(
         yield Driver.attached(guest)
 
 
-def kernel_modules() -> dict[str, bytes]:
-    """Return the kernel's own modules, null_blk among them, as files for a guest."""
-    folder = artifacts.KERNEL.path().parent / "modules"
+def kernel_modules(kernel: artifacts.Artifact = artifacts.KERNEL) -> dict[str, bytes]:
+    """Return a kernel's own modules, null_blk among them, as files for a guest."""
+    folder = kernel.path().parent / "modules"
     return {f"lib/modules/{path.name}": path.read_bytes() for path in sorted(folder.glob("*.ko"))}
 
 

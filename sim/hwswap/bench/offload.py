@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make bench-offload`: what marks and grants cost and save the CPU, beside the kernel without them.
 
-Six columns: Linux with nothing but the bench; the whole series with nothing registered (off); with grants; the series
-with CONFIG_SWAP_TABLE_RANGES (tuned); tuned with grants; and with grants of the Verilated engine, by the driver in mode
-hint. One guest CPU whose clock counts instructions. Then how many large folios are split under a churn of all sizes
+Four columns: Linux with nothing but the bench; the whole series with nothing registered, which is its faster software
+(tuned); with grants; and with grants of the Verilated engine, by the driver in mode hint. One guest CPU whose clock counts instructions. Then how many large folios are split under a churn of all sizes
 (hwswap.bench.fallbacks).
 
 But for the last column the engine is hwswap_softgrants, software of ours. It runs between the calls that are measured,
@@ -40,10 +39,8 @@ Backend = Literal["none", "software", "engine"]
 
 COLUMNS: dict[str, tuple[artifacts.Artifact, Backend]] = {
     "unpatched": (artifacts.KERNEL_UNPATCHED, "none"),
-    "off": (artifacts.KERNEL, "none"),
+    "tuned": (artifacts.KERNEL, "none"),
     "grants": (artifacts.KERNEL, "software"),
-    "tuned": (artifacts.KERNEL_TUNED, "none"),
-    "tuned + grants": (artifacts.KERNEL_TUNED, "software"),
     "engine": (artifacts.KERNEL, "engine"),
 }
 """Name -> kernel, and who gives grants."""

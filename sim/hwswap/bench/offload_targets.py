@@ -16,8 +16,13 @@ Figures = Mapping[tuple[str, str, int, str], Mapping[str, Any]]
 Rates = Mapping[tuple[str, int], float]
 """Placement, seed -> share of large folios split."""
 
-OFF = 5
-"""Instructions that the series may cost with nothing registered."""
+TUNED: Mapping[tuple[str, int, str], float] = {
+    ("alloc", 0, "empty"): 0.85,
+    ("alloc", 0, "90"): 0.70,
+    ("free", 0, "empty"): 0.93,
+    ("alloc", 9, "empty"): 0.40,
+}
+"""Operation, order, state -> share of the unpatched kernel's average that tuned may take; 1 for all others."""
 
 NEAR_FULL: tuple[tuple[int, str, float], ...] = (
     (0, "p50", -20),
@@ -32,6 +37,12 @@ NEAR_FULL: tuple[tuple[int, str, float], ...] = (
 
 FALLBACKS = {"indexed": 0.40, "open": 0.02}
 """Placement, share of the fall-backs of `linux` that may be left, mean of all seeds."""
+
+
+def _share(name: str, before: float, after: float, share: float) -> Target:
+    """Return the target that a figure is at most so large a share of what it was."""
+    ratio = after / before
+    return Target(name, f"{before:,.0f} -> {after:,.0f} ({ratio:.2f})", f"at most {share:.2f}", ratio <= share)
 
 
 def _more(name: str, before: int, after: int, most: int) -> Target:
@@ -49,11 +60,11 @@ def calls(figures: Figures) -> list[Target]:
     """Returns the targets for the cost of calls, as far as there are figures for them."""
     found = []
     for (column, op, order, state), e in figures.items():
-        if column != "off" or state == FAIL:
+        if column != "tuned":
             continue
-        before = figures["unpatched", op, order, state]["p50"]
-        verb = "allocate" if op == "alloc" else "free"
-        found.append(_more(f"off, {verb} order {order}, {STATES[state]}, p50", before, e["p50"], OFF))
+        before = figures["unpatched", op, order, state]["avg"]
+        name = f"tuned, {'allocate' if op == 'alloc' else 'free'} order {order}, {STATES.get(state, 'no room')}, average"
+        found.append(_share(name, before, e["avg"], TUNED.get((op, order, state), 1.0)))
 
     def pair(op: str, order: int, state: str, figure: str = "avg") -> tuple[int, int]:
         return (
@@ -76,10 +87,6 @@ def calls(figures: Figures) -> list[Target]:
     if ("grants", "alloc", 4, "empty") in figures:
         p99 = figures["grants", "alloc", 4, "empty"]["p99"]
         found.append(Target("grants, allocate order 4, empty, p99", f"{p99:,}", "at most 2,000", p99 <= 2000))
-    for op, verb in (("alloc", "allocate"), ("free", "free")):
-        if ("tuned + grants", op, 9, "empty") in figures:
-            before, after = (figures[column, op, 9, "empty"]["avg"] for column in ("tuned", "tuned + grants"))
-            found.append(_percent(f"tuned + grants against tuned, {verb} order 9, empty, average", before, after, 1))
     return found
 
 

@@ -45,7 +45,6 @@ ENOUGH = 5_000_000
 KERNELS = {
     "unpatched": artifacts.KERNEL_UNPATCHED,
     "patched": artifacts.KERNEL,
-    "tuned": artifacts.KERNEL_TUNED,
 }
 """What boots: each batch of streams on one of them, in turn. Of the series the first has the bench alone."""
 

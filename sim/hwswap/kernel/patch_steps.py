@@ -36,7 +36,7 @@ FRAGMENT = paths.ROOT / "sw/driver/kernel.config"
 PATCHES = paths.ROOT / "sw/driver/patches"
 MODULE = paths.ROOT / "sw/driver/module"
 
-OUR_OPTIONS = ("SWAP_OFFLOAD", "SWAP_GRANTS", "SWAP_ALLOC_BENCH", "SWAP_TABLE_RANGES")
+OUR_OPTIONS = ("SWAP_OFFLOAD", "SWAP_GRANTS", "SWAP_ALLOC_BENCH")
 """Options that the series adds; a step without them leaves them out of the fragment."""
 
 LOADS = (
@@ -62,26 +62,23 @@ _EVENT = "/sys/kernel/tracing/events/swap/swap_slots_alloc/enable"
 _BENCH = "/sys/kernel/debug/swap_alloc_bench"
 _SYMBOL = "grep -qw {} /proc/kallsyms"
 FEATURES = (
-    Feature("bench", 3, f"echo '2 16 0' >{_BENCH} && grep -q '\"avg\"' {_BENCH}"),
-    Feature("scripts", 4, "test -w /sys/kernel/debug/swap_alloc_script"),
+    Feature("bench", 5, f"echo '2 16 0' >{_BENCH} && grep -q '\"avg\"' {_BENCH}"),
+    Feature("scripts", 6, "test -w /sys/kernel/debug/swap_alloc_script"),
     Feature(
         "tracepoints",
-        5,
+        7,
         f"echo 1 >{_EVENT} && {LOADS[0]} && echo 0 >{_EVENT} && grep -q swap_slots_alloc: /sys/kernel/tracing/trace",
     ),
     Feature("fixed windows", 1, "echo true >/sys/kernel/mm/swap/swapoff_ra_fixed"),
-    Feature("marks", 6, _SYMBOL.format("swap_grants_register"), "SWAP_GRANTS"),
-    Feature("grants", 7, _SYMBOL.format("swap_grants_counts"), "SWAP_GRANTS"),
-    Feature("any order", 8, "echo false >/sys/kernel/mm/swap/grants_open", "SWAP_GRANTS"),
-    Feature("granted", 9, f"echo '2 16 0' >{_BENCH} && grep -q '\"granted\"' {_BENCH}"),
-    Feature("searches", 10, _SYMBOL.format("swap_offload_register"), "SWAP_OFFLOAD"),
+    Feature("marks", 8, _SYMBOL.format("swap_grants_register"), "SWAP_GRANTS"),
+    Feature("grants", 9, _SYMBOL.format("swap_grants_counts"), "SWAP_GRANTS"),
+    Feature("any order", 10, "echo false >/sys/kernel/mm/swap/grants_open", "SWAP_GRANTS"),
+    Feature("granted", 11, f"echo '2 16 0' >{_BENCH} && grep -q '\"granted\"' {_BENCH}"),
+    Feature("searches", 12, _SYMBOL.format("swap_offload_register"), "SWAP_OFFLOAD"),
 )
 
-RANGES = 2
-"""The patch that adds SWAP_TABLE_RANGES."""
-
-Step = tuple[str, int, Sequence[str], Sequence[str]]
-"""Its name, how many patches it has, and which options are off and on against the fragment."""
+Step = tuple[str, int, Sequence[str]]
+"""Its name, how many patches it has, and which options of the fragment are off."""
 
 _FILE = re.compile(r"^ +(?:CC|AS) ", re.MULTILINE)
 
@@ -103,15 +100,14 @@ class Outcome:
     error: str = ""
 
 
-def fragment(text: str, known: Sequence[str], off: Sequence[str] = (), on: Sequence[str] = ()) -> str:
-    """Returns a fragment without those of our options that are not `known`, with those in `off` off and `on` on."""
+def fragment(text: str, known: Sequence[str], off: Sequence[str] = ()) -> str:
+    """Return a fragment without those of our options that are not `known`, and with those in `off` off."""
     lines = []
     for line in text.splitlines():
         option = line.partition("=")[0].removeprefix("CONFIG_")
         if option in OUR_OPTIONS and option not in known:
             continue
         lines.append(f"CONFIG_{option}=n" if option in off else line)
-    lines += [f"CONFIG_{option}=y" for option in on]
     return "\n".join(lines) + "\n"
 
 
@@ -202,9 +198,9 @@ class Tree:
         command = ["patch", "--quiet", "--strip=1", "--fuzz=0", f"--directory={self.source}", f"--input={patch}"]
         self.run(f"patch {patch.name}", command, log)
 
-    def configure(self, name: str, off: Sequence[str], on: Sequence[str] = ()) -> None:
+    def configure(self, name: str, off: Sequence[str]) -> None:
         """Bring the folder to the driver's configuration, as far as the source knows its options."""
-        wanted = fragment(FRAGMENT.read_text(), self.known(), off, on)
+        wanted = fragment(FRAGMENT.read_text(), self.known(), off)
         file = self.work / "fragment"
         file.write_text(wanted)
         log = OUTPUT / f"{name}.config.log"
@@ -320,10 +316,10 @@ def table(outcomes: Sequence[Outcome]) -> Table:
     return printed.table("the patches one by one", heads, rows, left=(0, 1, 3, 4, 5))
 
 
-def run_step(tree: Tree, outcome: Outcome, patches: int, off: Sequence[str], on: Sequence[str]) -> None:
+def run_step(tree: Tree, outcome: Outcome, patches: int, off: Sequence[str]) -> None:
     """Build and boot what the tree is now."""
     name = outcome.step.replace(" ", "-")
-    tree.configure(name, off, on)
+    tree.configure(name, off)
     tree.make(f"{name}: the kernel", tree.build, ["bzImage", "modules"], OUTPUT / f"{name}.build.log")
     outcome.built = True
     os.environ[artifacts.KERNEL.variable] = str(tree.build / "arch/x86/boot/bzImage")
@@ -345,21 +341,16 @@ def series(console: Console) -> list[Outcome]:
     with progress_bar(console) as progress, work_folder() as work:
         tree = Tree(work, source, progress)
         last = len(patches)
-        steps: list[Step] = []
-        for number in range(last + 1):
-            steps.append((str(number), number, (), ()))
-            # The first that has the option, which is off by default, and the whole series.
-            if number in (RANGES, last):
-                steps.append((f"{number} with SWAP_TABLE_RANGES", number, (), ("SWAP_TABLE_RANGES",)))
-        # Not one of them needs the other.
-        steps += [(f"{last} without {option}", last, (option,), ()) for option in ("SWAP_OFFLOAD", "SWAP_GRANTS")]
-        for name, number, off, on in steps:
+        steps: list[Step] = [(str(number), number, ()) for number in range(last + 1)]
+        # Neither needs the other.
+        steps += [(f"{last} without {option}", last, (option,)) for option in ("SWAP_OFFLOAD", "SWAP_GRANTS")]
+        for name, number, off in steps:
             outcome = Outcome(name, patches[number - 1].name.split("-")[0] if number else "none")
             outcomes.append(outcome)
             try:
-                if number and not off and not on:
+                if number and not off:
                     tree.patch(patches[number - 1], OUTPUT / f"{name}.patch.log")
-                run_step(tree, outcome, number, off, on)
+                run_step(tree, outcome, number, off)
             except RuntimeError as error:
                 outcome.error = str(error)
                 console.print(f"{name}: {error}", markup=False)

@@ -28,7 +28,7 @@ from hwswap.rtl.device_server import clocked_by_guest
 
 OUTPUT = paths.BUILD / "bench-loads"
 GUEST = paths.ROOT / "sim/guest"
-KERNELS = {"unpatched": artifacts.KERNEL_UNPATCHED, "tuned": artifacts.KERNEL_TUNED}
+KERNELS = {"unpatched": artifacts.KERNEL_UNPATCHED}
 """Columns of kernels without the driver; all others are modes of it."""
 
 ENGINES = {
@@ -38,8 +38,8 @@ ENGINES = {
 }
 """The engine by mode: one without a core where marks and grants are all that is wanted, as it is simulated faster."""
 
-COLUMNS = ("unpatched", "tuned", "off", "hint", "scan")
-DEFAULT = ("unpatched", "tuned", "off", "hint")
+COLUMNS = ("unpatched", "off", "hint", "scan")
+DEFAULT = ("unpatched", "off", "hint")
 DISKS, DISK_MB = 4, 64
 TICK_US = 100
 """Of the guest's time, between two steps of the simulated engine."""

@@ -28,8 +28,6 @@ KERNEL_UNPATCHED = Artifact("HWSWAP_KERNEL_UNPATCHED", paths.BUILD / "kernel-unp
 """Linux as it is, but for the bench of its allocator (`make kernel-unpatched`)."""
 KERNEL_6_12 = Artifact("HWSWAP_KERNEL_6_12", paths.BUILD / "kernel-6.12/bzImage")
 """Linux 6.12 as it is, to compare with (`make kernel-6.12`)."""
-KERNEL_TUNED = Artifact("HWSWAP_KERNEL_TUNED", paths.BUILD / "kernel-tuned/bzImage")
-"""The patched kernel with swap tables written and searched by ranges (`make kernel-tuned`)."""
 INITRAMFS = Artifact("HWSWAP_INITRAMFS", paths.BUILD / "guest/initramfs.cpio.gz")
 """The guest's initramfs with workloads and modules (`make guest`)."""
 DEVICE_GRANTS = Artifact("HWSWAP_DEVICE_GRANTS", paths.BUILD / "model-driver/hwswap-device")

@@ -3,15 +3,19 @@
 //
 // Pages out a region, drops every other page (--every) and reads the others back: what a device behind a queue has
 // written stays in the swap cache, and so does its slot, until the kernel takes it back. Then it pages out more,
-// --times times over, and prints a line of JSON each time: how many kB of swap are in use, how many the swap cache
-// holds, and how many pages are not in swap though they were to be. At the end all that is left is verified, every
+// --times times over, on the CPUs in turn, and prints a line of JSON each time: how many kB of swap are in use, how many
+// the swap cache holds, how many pages are not in swap though they were to be, and a hash of the slots of all that was
+// paged out since the last line. At the end all that is left is verified, every
 // byte. The exit code is 1 when a byte was wrong.
 
 #include "common.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 static uint64_t verified, mismatches;
 
@@ -19,7 +23,8 @@ static const char *const help = "usage: swapcached [options]\n"
 				"  --first SIZE  memory to page out at first, a multiple of 1m (default 100m)\n"
 				"  --every SIZE  of that, so much is dropped, so much read back, in turn (default 4k)\n"
 				"  --more SIZE   memory to page out each time then, a multiple of 1m (default 10m)\n"
-				"  --times N     how often (default 1)\n";
+				"  --times N     how often (default 1)\n"
+				"  --cpus N      on CPUs 0 to N - 1 in turn (default 1)\n";
 
 static void verify(char *from, uint64_t size)
 {
@@ -27,21 +32,32 @@ static void verify(char *from, uint64_t size)
 	verified += size;
 }
 
-static void report(uint64_t left)
+static void report(const char *base, uint64_t size)
 {
-	printf("{\"used\":%" PRIu64 ",\"cached\":%" PRIu64 ",\"left\":%" PRIu64 "}\n",
-	       meminfo("SwapTotal") - meminfo("SwapFree"), meminfo("SwapCached"), left);
+	uint64_t *entries = allocate(size / PAGE_BYTES, sizeof(*entries)), left = 0, hash = 0;
+	int pagemap = open_or_die("/proc/self/pagemap", O_RDONLY);
+
+	read_pagemap(pagemap, entries, base, size / PAGE_BYTES);
+	for (uint64_t i = 0; i < size / PAGE_BYTES; i++) {
+		left += !(entries[i] & PAGEMAP_SWAPPED);
+		hash = mix64(hash ^ (entries[i] & PAGEMAP_SWAPPED ? PAGEMAP_FRAME(entries[i]) : 0));
+	}
+	close(pagemap);
+	free(entries);
+	printf("{\"used\":%" PRIu64 ",\"cached\":%" PRIu64 ",\"left\":%" PRIu64 ",\"slots\":\"%016" PRIx64 "\"}\n",
+	       meminfo("SwapTotal") - meminfo("SwapFree"), meminfo("SwapCached"), left, hash);
 	fflush(stdout);
 }
 
 int main(int argc, char **argv)
 {
-	uint64_t first = 100UL << 20, every = PAGE_BYTES, more = 10UL << 20, times = 1;
+	uint64_t first = 100UL << 20, every = PAGE_BYTES, more = 10UL << 20, times = 1, cpus = 1;
 	const struct setting settings[] = {
 	    {"first", SIZE, &first, 0, 0},
 	    {"every", SIZE, &every, 0, 0},
 	    {"more", SIZE, &more, 0, 0},
 	    {"times", NUMBER, &times, 0, 1000},
+	    {"cpus", NUMBER, &cpus, 1, 64},
 	    {0},
 	};
 	char *base, *pieces[1000];
@@ -56,10 +72,11 @@ int main(int argc, char **argv)
 		madvise(base + at, every, MADV_DONTNEED);
 	for (uint64_t at = every; at < first; at += 2 * every)
 		verify(base + at, every);
-	report(0);
+	report(base, 0);
 	for (uint64_t i = 0; i < times; i++) {
+		run_on_cpu(i % cpus);
 		pieces[i] = map_paged_out(more, 1);
-		report(more / PAGE_BYTES - pages_swapped(pieces[i], more / PAGE_BYTES));
+		report(pieces[i], more);
 	}
 	for (uint64_t at = every; at < first; at += 2 * every)
 		verify(base + at, every);
