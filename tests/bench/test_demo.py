@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 
 import pytest
-from hwswap.bench import demo
+from hwswap.bench import demo, demo_table
 
 STILL = dict.fromkeys(("swpout_fallback_64", "swpout_fallback_2048", "grants_refused_place"), 0)
 
@@ -56,3 +56,33 @@ def test_each_condition_can_be_missed(made: Callable[[], demo.Collected], said: 
 def test_a_wrong_byte_is_told() -> None:
     (text,) = missed(collected(wrong=1))
     assert text == "every byte verified: 8,192 bytes in 2 loads, 2 wrong"
+
+
+def bench(averages: dict[tuple[str, str, int], int]) -> dict[str, list[dict[str, object]]]:
+    """Return what the kernel's bench has printed in all states: 100 instructions per call but for `averages`."""
+    names = [state + name for state in ("", "fragmented-") for name in demo_table.BENCHES]
+    return {
+        name: [
+            {"op": op, "order": order, "n": 9, "failed": 0, "avg": averages.get((name, op, order), 100)}
+            for order in (0, 4, 9)
+            for op in ("alloc", "free")
+        ]
+        for name in names
+    }
+
+
+def test_verdict_has_each_column_beside_the_one_before() -> None:
+    benches = bench({("off", "alloc", 0): 80, ("hint", "alloc", 0): 100, ("fragmented-hint", "alloc", 4): 45})
+    first, second, third = demo_table.verdict(benches)
+    assert "needs 0.80 of" in first and first.endswith("1.00 to free it.")
+    assert "need 1.25 of" in second
+    assert "0.45 of that with grants" in third
+    rows = demo_table.bench_table(benches)
+    assert [next(iter(list(column.cells))) for column in rows.columns] == [
+        "allocate order 0",
+        "100",
+        "80",
+        "0.80",
+        "100",
+        "1.25",
+    ]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The patches while nothing is registered: what they add to the configuration, and what they cost a call."""
 
+import itertools
 from pathlib import Path
 
 from hwswap.bench import demo
@@ -9,15 +10,12 @@ from hwswap.project import artifacts
 from hwswap.rtl.device_server import EngineServer
 from rich.console import Console
 
-A_FEW = 10
-"""Instructions of order 0 that the patches may cost; an event that is enabled costs some 200."""
 
-
-def test_a_call_in_mode_off_takes_what_it_takes_without_patches(folder: Path, kernel_log: Path) -> None:
-    """Mode off of the demo, after a recording whose events are off again."""
+def test_a_call_in_mode_off_takes_less_than_without_patches(folder: Path, kernel_log: Path) -> None:
+    """Mode off of the demo, after a recording whose events are off again: one that is on costs some 200."""
     demo.OUTPUT.mkdir(parents=True, exist_ok=True)
     collected = demo.Collected()
-    demo.run_guest("short", 1, Console(quiet=True), collected, EngineServer(folder, pace="guest"))
+    demo.run_guest("short", 1, itertools.count(1), Console(quiet=True), collected, EngineServer(folder, pace="guest"))
     machine = Machine(cpus=1, icount=True, disk_mb=64)
     files = {"allocator-bench": (demo.GUEST / "allocator-bench.sh").read_bytes()}
     job = ". /allocator-bench\nswap_on 0 1 2 3 && allocator_bench unpatched 0 2000\n"
@@ -29,7 +27,7 @@ def test_a_call_in_mode_off_takes_what_it_takes_without_patches(folder: Path, ke
         for name in ("off", "unpatched")
     )
     assert set(unpatched) == {"alloc", "free"}
-    assert all(abs(off[op] - unpatched[op]) <= A_FEW for op in unpatched), (off, unpatched)
+    assert all(off[op] < unpatched[op] for op in unpatched), (off, unpatched)
 
 
 def test_what_is_unpatched_lacks_our_options_and_nothing_else() -> None:

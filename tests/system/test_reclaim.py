@@ -55,7 +55,7 @@ def test_what_only_the_swap_cache_holds_is_reclaimed_on_the_way(kernel_log: Path
 
 
 def slots_taken(kernel_log: Path, kernel: artifacts.Artifact, every: str, cpus: int) -> list[dict[str, Any]]:
-    """Fill up on devices that answer at once, CPUs in turn; return what is used and cached and which slots, each time."""
+    """Fill up devices that answer at once, CPUs in turn; return what is used and cached, and which slots, each time."""
     machine = Machine(cpus=cpus, icount=True, disks=0)
     with Guest(machine, files=kernel_modules(kernel), log=kernel_log, kernel=kernel, patience=4) as guest:
         guest.run("insmod /lib/modules/null_blk.ko nr_devices=2 gb=1 memory_backed=1 irqmode=0").check()

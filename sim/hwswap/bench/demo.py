@@ -2,11 +2,12 @@
 """`make demo`: a real Linux swaps in software and with the engine; both are shown side by side."""
 
 import argparse
+import itertools
 import json
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -120,8 +121,17 @@ def check(collected: Collected) -> list[Check]:
     return checks
 
 
+STEPS = 18
+"""Two boots, the phases of both guests (sim/guest/demo.sh), and a replay."""
+
+
 def run_guest(
-    form: str, seed: int, console: Console, collected: Collected, engine: EngineServer | None = None
+    form: str,
+    seed: int,
+    steps: Iterator[int],
+    console: Console,
+    collected: Collected,
+    engine: EngineServer | None = None,
 ) -> tuple[str, str]:
     """Boots a guest and runs one form of the demo (see sim/guest/demo.sh) in it; what it prints is collected.
 
@@ -139,14 +149,14 @@ def run_guest(
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
         what = "with the simulated engine" if engine else "without patches"
-        task = progress.add_task(f"booting Linux {what}", total=None)
+        task = progress.add_task(f"step {next(steps)} of {STEPS}: booting Linux {what}", total=None)
 
         def on_line(line: str) -> None:
             nonlocal task
             if line.startswith("@phase "):
                 _, name, text = line.split(" ", 2)
                 progress.update(task, total=1, completed=1)
-                task = progress.add_task(f"{name}: {text}", total=None)
+                task = progress.add_task(f"step {next(steps)} of {STEPS}: {name}: {text}", total=None)
             collected.feed(line)
 
         job = f"SEED={seed}\nFORM={form}\n. /demo\n"
@@ -190,9 +200,11 @@ def run(options: argparse.Namespace) -> int:
     OUTPUT.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     collected = Collected()
-    run_guest("unpatched", seed, console, collected)
+    steps = itertools.count(1)
+    run_guest("unpatched", seed, steps, console, collected)
     with clocked_by_guest(OUTPUT / "engine.log") as engine:
-        release, text = run_guest("all", seed, console, collected, engine)
+        release, text = run_guest("all", seed, steps, console, collected, engine)
+    print(f"step {next(steps)} of {STEPS}: replaying the decisions of mode off on the engine", file=sys.stderr)
     cycles = replay_trace(text, release, seed, console)
     checks = check(collected)
     checks.append(Check("the engine, asked again, decides as the kernel did in mode off, every time", cycles.equal))

@@ -2,7 +2,8 @@
 """`make bench-offload`: what marks and grants cost and save the CPU, beside the kernel without them.
 
 Four columns: Linux with nothing but the bench; the whole series with nothing registered, which is its faster software
-(tuned); with grants; and with grants of the Verilated engine, by the driver in mode hint. One guest CPU whose clock counts instructions. Then how many large folios are split under a churn of all sizes
+(tuned); with grants; and with grants of the Verilated engine, by the driver in mode hint. One guest CPU whose clock
+counts instructions. Then how many large folios are split under a churn of all sizes
 (hwswap.bench.fallbacks).
 
 But for the last column the engine is hwswap_softgrants, software of ours. It runs between the calls that are measured,

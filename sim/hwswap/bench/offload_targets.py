@@ -63,7 +63,9 @@ def calls(figures: Figures) -> list[Target]:
         if column != "tuned":
             continue
         before = figures["unpatched", op, order, state]["avg"]
-        name = f"tuned, {'allocate' if op == 'alloc' else 'free'} order {order}, {STATES.get(state, 'no room')}, average"
+        name = (
+            f"tuned, {'allocate' if op == 'alloc' else 'free'} order {order}, {STATES.get(state, 'no room')}, average"
+        )
         found.append(_share(name, before, e["avg"], TUNED.get((op, order, state), 1.0)))
 
     def pair(op: str, order: int, state: str, figure: str = "avg") -> tuple[int, int]:

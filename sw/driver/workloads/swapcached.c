@@ -3,10 +3,10 @@
 //
 // Pages out a region, drops every other page (--every) and reads the others back: what a device behind a queue has
 // written stays in the swap cache, and so does its slot, until the kernel takes it back. Then it pages out more,
-// --times times over, on the CPUs in turn, and prints a line of JSON each time: how many kB of swap are in use, how many
-// the swap cache holds, how many pages are not in swap though they were to be, and a hash of the slots of all that was
-// paged out since the last line. At the end all that is left is verified, every
-// byte. The exit code is 1 when a byte was wrong.
+// --times times over, on the CPUs in turn, and prints a line of JSON each time: how many kB of swap are in use, how
+// many the swap cache holds, how many pages are not in swap though they were to be, and a hash of the slots of all that
+// was paged out since the last line. At the end all that is left is verified, every byte. The exit code is 1 when a
+// byte was wrong.
 
 #include "common.h"
 
@@ -53,12 +53,8 @@ int main(int argc, char **argv)
 {
 	uint64_t first = 100UL << 20, every = PAGE_BYTES, more = 10UL << 20, times = 1, cpus = 1;
 	const struct setting settings[] = {
-	    {"first", SIZE, &first, 0, 0},
-	    {"every", SIZE, &every, 0, 0},
-	    {"more", SIZE, &more, 0, 0},
-	    {"times", NUMBER, &times, 0, 1000},
-	    {"cpus", NUMBER, &cpus, 1, 64},
-	    {0},
+	    {"first", SIZE, &first, 0, 0},	{"every", SIZE, &every, 0, 0},	{"more", SIZE, &more, 0, 0},
+	    {"times", NUMBER, &times, 0, 1000}, {"cpus", NUMBER, &cpus, 1, 64}, {0},
 	};
 	char *base, *pieces[1000];
 
