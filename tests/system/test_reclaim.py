@@ -54,24 +54,27 @@ def test_what_only_the_swap_cache_holds_is_reclaimed_on_the_way(kernel_log: Path
         assert with_them["left"] == 0, grants
 
 
-def slots_taken(kernel_log: Path, kernel: artifacts.Artifact, every: str, cpus: int) -> list[dict[str, Any]]:
-    """Fill up devices that answer at once, CPUs in turn; return what is used and cached, and which slots, each time."""
-    machine = Machine(cpus=cpus, icount=True, disks=0)
+def slots_taken(kernel_log: Path, kernel: artifacts.Artifact, every: str) -> list[dict[str, Any]]:
+    """Fill up devices that answer at once; return what is used and cached, and which slots were taken, each time."""
+    machine = Machine(cpus=1, icount=True, disks=0)
     with Guest(machine, files=kernel_modules(kernel), log=kernel_log, kernel=kernel, patience=4) as guest:
         guest.run("insmod /lib/modules/null_blk.ko nr_devices=2 gb=1 memory_backed=1 irqmode=0").check()
         for disk in QUEUED:
             guest.run(f"swapctl make -s {SIZE_MB // 2}m {disk} && swapctl on -p 5 {disk}").check()
-        command = f"swapcached --first 90m --every {every} --more 2m --times 45 --cpus {cpus}"
+        command = f"swapcached --first 90m --every {every} --more 2m --times 45"
         lines = guest.run(command, 600).check().splitlines()
         judge(lines[-1])
         return [json.loads(line) for line in lines[:-1]]
 
 
-@pytest.mark.parametrize(("every", "cpus"), [("4k", 1), ("64k", 1), ("4k", 3)])
-def test_tuned_software_takes_the_slots_of_the_unpatched_kernel(kernel_log: Path, every: str, cpus: int) -> None:
-    """Where a search reclaims what only the swap cache holds, all slots and what stays cached are the same."""
+@pytest.mark.parametrize("every", ["4k", "64k"])
+def test_tuned_software_takes_the_slots_of_the_unpatched_kernel(kernel_log: Path, every: str) -> None:
+    """Where a search reclaims what only the swap cache holds, all slots and what stays cached are the same.
+
+    On several CPUs two runs of one kernel differ.
+    """
     unpatched, tuned = (
-        slots_taken(kernel_log, kernel, every, cpus) for kernel in (artifacts.KERNEL_UNPATCHED, artifacts.KERNEL)
+        slots_taken(kernel_log, kernel, every) for kernel in (artifacts.KERNEL_UNPATCHED, artifacts.KERNEL)
     )
     assert tuned == unpatched
     reclaimed = unpatched[0]["used"] + 45 * 2048 - unpatched[-1]["used"]
