@@ -3,10 +3,9 @@
 //
 // Pages out a region, drops every other page (--every) and reads the others back: what a device behind a queue has
 // written stays in the swap cache, and so does its slot, until the kernel takes it back. Then it pages out more,
-// --times times over, on the CPUs in turn, and prints a line of JSON each time: how many kB of swap are in use, how
-// many the swap cache holds, how many pages are not in swap though they were to be, and a hash of the slots of all that
-// was paged out since the last line. At the end all that is left is verified, every byte. The exit code is 1 when a
-// byte was wrong.
+// --times times over, and prints a line of JSON each time: how many kB of swap are in use, how many the swap cache
+// holds, how many pages are not in swap though they were to be, and a hash of the slots of all that was paged out since
+// the last line. At the end all that is left is verified, every byte. The exit code is 1 when a byte was wrong.
 
 #include "common.h"
 
@@ -23,8 +22,7 @@ static const char *const help = "usage: swapcached [options]\n"
 				"  --first SIZE  memory to page out at first, a multiple of 1m (default 100m)\n"
 				"  --every SIZE  of that, so much is dropped, so much read back, in turn (default 4k)\n"
 				"  --more SIZE   memory to page out each time then, a multiple of 1m (default 10m)\n"
-				"  --times N     how often (default 1)\n"
-				"  --cpus N      on CPUs 0 to N - 1 in turn (default 1)\n";
+				"  --times N     how often (default 1)\n";
 
 static void verify(char *from, uint64_t size)
 {
@@ -51,10 +49,9 @@ static void report(const char *base, uint64_t size)
 
 int main(int argc, char **argv)
 {
-	uint64_t first = 100UL << 20, every = PAGE_BYTES, more = 10UL << 20, times = 1, cpus = 1;
+	uint64_t first = 100UL << 20, every = PAGE_BYTES, more = 10UL << 20, times = 1;
 	const struct setting settings[] = {
 	    {"first", SIZE, &first, 0, 0},	{"every", SIZE, &every, 0, 0},	{"more", SIZE, &more, 0, 0},
-	    {"times", NUMBER, &times, 0, 1000}, {"cpus", NUMBER, &cpus, 1, 64}, {0},
 	};
 	char *base, *pieces[1000];
 
@@ -70,7 +67,6 @@ int main(int argc, char **argv)
 		verify(base + at, every);
 	report(base, 0);
 	for (uint64_t i = 0; i < times; i++) {
-		run_on_cpu(i % cpus);
 		pieces[i] = map_paged_out(more, 1);
 		report(pieces[i], more);
 	}
