@@ -51,7 +51,11 @@ int main(int argc, char **argv)
 {
 	uint64_t first = 100UL << 20, every = PAGE_BYTES, more = 10UL << 20, times = 1;
 	const struct setting settings[] = {
-	    {"first", SIZE, &first, 0, 0},	{"every", SIZE, &every, 0, 0},	{"more", SIZE, &more, 0, 0},
+	    {"first", SIZE, &first, 0, 0},
+	    {"every", SIZE, &every, 0, 0},
+	    {"more", SIZE, &more, 0, 0},
+	    {"times", NUMBER, &times, 0, 1000},
+	    {0},
 	};
 	char *base, *pieces[1000];
 
