@@ -241,6 +241,19 @@ void read_pagemap(int fd, uint64_t *to, const void *at, size_t pages)
 	read_words(fd, to, (uintptr_t)at / PAGE_BYTES, pages, "pagemap");
 }
 
+uint64_t pages_swapped(const void *at, size_t pages)
+{
+	int pagemap = open_or_die("/proc/self/pagemap", O_RDONLY);
+	uint64_t *entries = allocate(pages, sizeof(*entries)), swapped = 0;
+
+	read_pagemap(pagemap, entries, at, pages);
+	for (size_t i = 0; i < pages; i++)
+		swapped += !!(entries[i] & PAGEMAP_SWAPPED);
+	free(entries);
+	close(pagemap);
+	return swapped;
+}
+
 uint64_t meminfo(const char *name)
 {
 	FILE *file = fopen("/proc/meminfo", "re");

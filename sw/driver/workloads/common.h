@@ -98,6 +98,9 @@ void *allocate(size_t count, size_t size);
 /* Returns a number of /proc/meminfo, in kB; dies if it has none of that name. */
 uint64_t meminfo(const char *name);
 
+/* Returns how many of the process's pages from `at` on are in swap. */
+uint64_t pages_swapped(const void *at, size_t pages);
+
 /* Reads the entries of /proc/PID/pagemap, open as `fd`, of `pages` pages from `at` on. */
 void read_pagemap(int fd, uint64_t *to, const void *at, size_t pages);
 
