@@ -18,7 +18,8 @@ grants() {
 
 swap_on 0 1 2 3 || exit 1
 if [ "$GRANTS" = engine ]; then
-	insmod /lib/modules/hwswap.ko mode=off || exit 1
+	insmod /lib/modules/hwswap.ko mode=hint || exit 1
+	grep -q '^attached' /sys/kernel/debug/hwswap/state || exit 1
 	insmod /lib/modules/hwswap_simclock.ko period_us="$BENCH_TICK_US" || exit 1
 fi
 

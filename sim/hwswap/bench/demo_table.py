@@ -116,8 +116,8 @@ def verdict(benches: Mapping[str, Any]) -> list[str]:
     )
     no_room = (
         f"A folio of 64 kB that finds no room there needs {ratio('alloc', 4, 'off', 'unpatched', 'fragmented-')} by "
-        f"tuned software, {ratio('alloc', 4, 'hint', 'off', 'fragmented-')} of that with grants; docs/results.md has "
-        "nearly full swap, where grants pay."
+        f"tuned software, {ratio('alloc', 4, 'hint', 'off', 'fragmented-')} of that with grants. Nearly full swap "
+        "is in docs/results.md."
     )
     return [tuned, grants, no_room]
 
