@@ -8,7 +8,8 @@ BENCH=/sys/kernel/debug/swap_alloc_bench
 # percentile.
 BENCH_TICK_US=200
 
-# Guest time between two calls of the bench, a page: what a ring of grants holds lasts from step to step.
+# Guest time between two calls of the bench, a page, where there is a simulated engine: what a ring of grants holds
+# lasts from step to step.
 GAP_NS=20000
 
 # settle: until the engine, if there is one, has had guest time to follow
@@ -24,15 +25,14 @@ swap_on() {
 	done
 }
 
-# allocator_bench NAME ORDER COUNT [BEFORE]: prints what a call costs as lines "@bench NAME GAP_NS JSON". BEFORE is run
-# right before what is measured.
+# allocator_bench NAME ORDER COUNT [ROUNDS]: prints what a call costs as lines "@bench NAME GAP_NS JSON". With
+# KNOWN=known places are known beforehand.
 allocator_bench() {
 	gap=$((GAP_NS << $2))
 	[ $gap -le 1000000 ] || gap=1000000
 	# The first run of an order asks for its ring; what it costs is not what the next ones cost.
 	echo "$2 2 $gap" >$BENCH || return 1
 	settle
-	${4:-:} || return 1
-	echo "$2 $3 $gap" >$BENCH || return 1
+	echo "${KNOWN:-} $2 $3 $gap ${4:-1}" >$BENCH || return 1
 	sed "s/^/@bench $1 $gap /" $BENCH
 }

@@ -119,13 +119,13 @@ def test_a_plan_for_several_harts_names_how_many_make_the_calls(boot):
     assert collect(said).status == 0
     assert [line.removeprefix(f"{BENCH} ") for line in done if line.startswith(BENCH)] == [
         *(
-            f"{order} {count} 0 {harts}"
+            f"cpus {harts} {order} {count} 0"
             for order, most in ((0, 192), (4, 24))
             for harts in (1, 2)
             for count in (1, most)
         ),
         "fill 4095 1 10",
-        *(f"0 {count} 0 {harts}" for harts in (1, 2) for count in (1, 96)),
+        *(f"cpus {harts} 0 {count} 0" for harts in (1, 2) for count in (1, 96)),
         "drop",
     ]
 

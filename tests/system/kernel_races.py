@@ -24,7 +24,7 @@ ROUNDS = 12
 TRIES = 30
 CHECKS = ("KCSAN_STRICT", "KCSAN_WEAK_MEMORY")
 MIXED = "--processes 2 --size 4m --limit 3m --folio 64k --access random"
-_OPEN = "/sys/kernel/mm/swap/grants_open"
+_OPEN = "/sys/kernel/mm/swap/any_order"
 _REPORT = re.compile(r"BUG: KCSAN: data-race in (.*)")
 
 
@@ -55,7 +55,7 @@ def guest(engine: EngineServer) -> Iterator[Guest]:
 
 
 def test_grants_while_all_that_they_read_changes_are_free_of_races(guest: Guest) -> None:
-    """Devices come and go, the engine is attached and detached, `grants_open` flips, all under loads and the bench."""
+    """Devices come and go, the engine is attached and detached, `any_order` flips, all under loads and the bench."""
     guest.run("swapctl make /dev/ram0 && swapctl on -p 5 /dev/ram0").check()
     swap_on_queued(guest)
     driver = Driver(guest)

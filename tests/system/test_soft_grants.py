@@ -10,7 +10,7 @@ from hwswap.guest.qemu import Guest, Machine
 from hwswap.project import paths
 from soft_grants import MODULE, Engine, page_out_64k
 
-OPEN = "/sys/kernel/mm/swap/grants_open"
+OPEN = "/sys/kernel/mm/swap/any_order"
 ROUNDS = "--rounds 2"
 LIES = {
     "misaligned": "grants_refused_place",

@@ -253,11 +253,11 @@ static void run_bench(const unsigned long *number)
 
 	/* A kernel that knows no other CPUs takes no number of them. */
 	if (number[3])
-		snprintf(cpus, sizeof(cpus), " %lu", number[3]);
+		snprintf(cpus, sizeof(cpus), "cpus %lu ", number[3]);
 	/* The first folio of an order asks the engine for its ring; that is not what the next ones cost. */
 	for (size_t i = 0; i < 2; i++) {
 		msleep(i);
-		snprintf(command, sizeof(command), "%lu %lu %lu%s", number[0], counts[i], number[2], cpus);
+		snprintf(command, sizeof(command), "%s%lu %lu %lu", cpus, number[0], counts[i], number[2]);
 		write_text(BENCH, command);
 	}
 	text = read_text(BENCH);

@@ -3,16 +3,16 @@
 
 swapmix keeps swap at a level with folios of 4 to 128 kB that come and go; the kernel counts those that it has to split
 as it finds no room (swpout_fallback). One guest CPU whose clock counts instructions.
-Swap is two devices of one priority. Grants are given by the engine in software, which runs every PERIOD_US of that
-clock, and for the first seed also by the Verilated one, which is clocked by it in steps of ENGINE_PERIOD_US. Every byte
-that is swapped in again is verified.
+Grants are given by the engine in software, which runs every PERIOD_US of that clock, and for the first seed also by the
+Verilated one, which is clocked by it in steps of ENGINE_PERIOD_US. Every byte that is swapped in again is verified.
 """
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 from rich.table import Table
@@ -25,17 +25,25 @@ from hwswap.results.schema import Figure
 from hwswap.rtl.device_server import clocked_by_guest
 
 GUEST = paths.ROOT / "sim/guest"
-PLACEMENTS = ("linux", "indexed", "open")
-"""The kernel's own; grants by the engine in software."""
+PLACEMENTS = ("linux", "devices", "wide-8", "wide", "indexed", "open")
+"""The kernel's own; its search in LARGE_SEARCH more clusters of the folio's order; in 8 more, and in as many, of any
+order; grants by software, which keep the order of a cluster exclusive, and which do not.
+"""
 
 RTL_PLACEMENTS = ("engine-indexed", "engine-open")
-"""Grants by the Verilated engine, which takes many times as long: with the first seed alone."""
+"""Grants by the Verilated engine, which takes many times as long: of one case, with the first seed alone."""
+
+LARGE_SEARCH = 32
+"""Clusters more that a large folio looks into, where the search is wide."""
 
 SEEDS = (1, 2, 3, 4, 7)
 """One says little: the kernel splits 16 times as many folios with one of them as with another."""
-DEVICES = 2
-PERCENT = 92
-"""How full they are kept."""
+
+CASES: Mapping[int, Sequence[int]] = {2: (92, 96, 85, 98), 1: (92,), 4: (92,)}
+"""Devices of one priority -> per cent of swap that is kept in use."""
+
+SHORT_CASES: Mapping[int, Sequence[int]] = {2: (92, 96)}
+RTL_CASE = (2, 92)
 
 SWAP_MB = 256
 """Of all devices together."""
@@ -53,131 +61,155 @@ ENGINE_PERIOD_US = 200
 Entry = dict[str, Any]
 
 
-def placements(seed: int) -> tuple[str, ...]:
-    """Return the placements that are measured with a seed."""
-    return PLACEMENTS + (RTL_PLACEMENTS if seed == SEEDS[0] else ())
+def runs(seed: int, devices: int, percents: Sequence[int]) -> list[tuple[int, str]]:
+    """Return the levels and placements that a guest runs."""
+    found = [(percent, placement) for percent in percents for placement in PLACEMENTS]
+    return found + [
+        (percent, placement)
+        for percent in percents
+        for placement in RTL_PLACEMENTS
+        if seed == SEEDS[0] and (devices, percent) == RTL_CASE
+    ]
 
 
-def job(seed: int) -> str:
+def job(seed: int, devices: int, percents: Sequence[int]) -> str:
     """Return the guest's script; each run churns through half of what is kept in swap."""
-    size = SWAP_MB * PERCENT // 100
-    disks = " ".join(f"{disk}:5" for disk in range(DEVICES))
-    names = " ".join(placements(seed))
+    disks = " ".join(f"{disk}:5" for disk in range(devices))
+    lines = []
+    for percent, placement in runs(seed, devices, percents):
+        size = SWAP_MB * percent // 100
+        lines.append(f"{placement} {percent} {size} {size // 2}")
+    listed = "\n".join(lines)
     return (
-        f"SEED={seed}\nSIZES='{' '.join(map(str, SIZES))}'\nDISKS='{disks}'\nPLACEMENTS='{names}'\n"
-        f"PERIOD_US={PERIOD_US}\nENGINE_PERIOD_US={ENGINE_PERIOD_US}\nFILLS='{PERCENT} {size} {size // 2}'\n"
-        ". /bench-fallbacks\n"
+        f"SEED={seed}\nSIZES='{' '.join(map(str, SIZES))}'\nDISKS='{disks}'\nLARGE_SEARCH={LARGE_SEARCH}\n"
+        f"PERIOD_US={PERIOD_US}\nENGINE_PERIOD_US={ENGINE_PERIOD_US}\nRUNS='{listed}'\n. /bench-fallbacks\n"
     )
 
 
-def entries(seed: int, output: str) -> list[Entry]:
+def entries(seed: int, devices: int, percents: Sequence[int], output: str) -> list[Entry]:
     """Return what the guest has printed, an entry for each run; raises GuestError if that is not right."""
-    found: dict[str, Entry] = {}
+    found: dict[tuple[str, str], Entry] = {}
     for line in output.splitlines():
         words = line.split(" ")
         if not line.startswith("@") or len(words) < 4:
             continue
-        kind, placement = words[:2]
-        where = f"{placement}, seed {seed}"
-        entry = found.setdefault(placement, {"placement": placement, "seed": seed, "whole": {}, "split": {}})
+        kind, placement, percent = words[:3]
+        where = f"{placement}, {percent} % full, seed {seed}"
+        entry = found.setdefault(
+            (placement, percent),
+            {
+                "placement": placement,
+                "devices": devices,
+                "percent": int(percent),
+                "seed": seed,
+                "whole": {},
+                "split": {},
+                "ticks": 0,
+            },
+        )
+        sign = 1 if words[3] == "after" else -1
         if kind == "@count":
-            sign = 1 if words[3] == "after" else -1
             for name, value in (("whole", words[5]), ("split", words[6])):
                 entry[name][words[4]] = entry[name].get(words[4], 0) + sign * int(value)
+        elif kind == "@ticks":
+            entry["ticks"] += sign * int(words[4])
         elif kind == "@mix":
             entry["mix"] = json.loads(" ".join(words[3:]))
             if entry["mix"]["mismatches"] or not entry["mix"]["verified_bytes"]:
                 raise GuestError(f"{where}: swapped data was not what was written: {entry['mix']}")
         elif kind == "@verify" and (wrong := mirror.differences(" ".join(words[3:]))) > 0:
             raise GuestError(f"{where}: {wrong} words of the mirror are not what the kernel's tables say")
-    wanted = len(placements(seed))
+    wanted = len(runs(seed, devices, percents))
     if len(found) != wanted or any("mix" not in entry or set(entry["split"]) != set(LARGE) for entry in found.values()):
         raise GuestError(f"{len(found)} of {wanted} runs; the guest's last words:\n{output[-1500:]}")
     return list(found.values())
 
 
 def progress(line: str) -> None:
-    """Says that a run has come to its end, when the guest prints what swapmix found."""
+    """Say that a run has come to its end, when the guest prints what swapmix found."""
     if line.startswith("@mix "):
-        print(f"bench-offload: {line.split(' ')[1]}: done", file=sys.stderr)
+        print("bench-offload: {}, {} % full: done".format(*line.split(" ")[1:3]), file=sys.stderr)
 
 
-def measure_seed(seed: int, output: Path) -> tuple[str, list[Entry]]:
-    """Run a guest; return its kernel's release, and an entry for each run."""
-    machine = Machine(cpus=1, icount=True, disks=DEVICES, disk_mb=SWAP_MB // DEVICES)
-    log = output / f"fallbacks-seed{seed}.kernel.log"
+def measure(output: Path, short: bool) -> dict[str, Any]:
+    """Run a guest for each number of devices and seed; return the report."""
+    report: dict[str, Any] = {"runs": [], "short": short}
+    guests = [
+        (devices, percents, seed) for devices, percents in (SHORT_CASES if short else CASES).items() for seed in SEEDS
+    ]
     files = {"bench-fallbacks": (GUEST / "bench-fallbacks.sh").read_bytes()}
-    with (
-        clocked_by_guest(output / "engine.log") as engine,
-        Guest(machine, engine, files=files, job=job(seed), log=log, boot_timeout=600) as guest,
-    ):
-        return guest.release, entries(seed, guest.wait_job(7200, progress).check())
-
-
-def measure(output: Path) -> dict[str, Any]:
-    """Run a guest for each seed; return the report."""
-    report: dict[str, Any] = {"runs": []}
-    for step, seed in enumerate(SEEDS, 1):
-        print(f"bench-offload: guest {step} of {len(SEEDS)}, seed {seed}", file=sys.stderr)
-        report["linux"], found = measure_seed(seed, output)
-        report["runs"] += found
+    for step, (devices, percents, seed) in enumerate(guests, 1):
+        print(f"bench-offload: step {step} of {len(guests)}: {devices} devices, seed {seed}", file=sys.stderr)
+        machine = Machine(cpus=1, icount=True, disks=devices, disk_mb=SWAP_MB // devices)
+        log = output / f"fallbacks-{devices}-seed{seed}.kernel.log"
+        with (
+            clocked_by_guest(output / "engine.log") as engine,
+            Guest(machine, engine, files=files, job=job(seed, devices, percents), log=log, boot_timeout=600) as guest,
+        ):
+            report["linux"] = guest.release
+            report["runs"] += entries(seed, devices, percents, guest.wait_job(7200, progress).check())
     return report
 
 
-def rates(report: dict[str, Any]) -> Rates:
-    """Return the share of large folios that were split, of each run."""
+def _case(run: Entry) -> tuple[int, int]:
+    return run["devices"], run["percent"]
+
+
+def _split(run: Entry) -> int:
+    return sum(run["split"].values())
+
+
+def _all(run: Entry) -> int:
+    return _split(run) + sum(run["whole"].values())
+
+
+def grouped(report: dict[str, Any]) -> dict[tuple[int, int, str], list[Entry]]:
+    """Return the runs by devices, level and placement: one of each seed."""
+    order = (*PLACEMENTS, *RTL_PLACEMENTS)
+
+    def key(run: Entry) -> tuple[int, int, int]:
+        return *_case(run), order.index(run["placement"])
+
     return {
-        (run["placement"], run["seed"]): sum(run["split"].values())
-        / max(1, sum(run["split"].values()) + sum(run["whole"].values()))
-        for run in report["runs"]
+        (devices, percent, order[place]): list(group)
+        for (devices, percent, place), group in groupby(sorted(report["runs"], key=key), key=key)
+    }
+
+
+def rates(report: dict[str, Any]) -> Rates:
+    """Return the share of large folios that are split and the system time in ticks, in the mean of the seeds."""
+    return {
+        case: (sum(map(_split, found)) / max(1, sum(map(_all, found))), mean(run["ticks"] for run in found))
+        for case, found in grouped(report).items()
     }
 
 
 def figures(report: dict[str, Any]) -> list[Figure]:
-    """Return the large folios that were split, in the mean of the seeds, by placement."""
-    cells: dict[str, list[int]] = {}
-    for run in report["runs"]:
-        cells.setdefault(run["placement"], []).append(sum(run["split"].values()))
-    of = sum(sum(run["whole"].values()) + sum(run["split"].values()) for run in report["runs"]) / len(report["runs"])
-    what = f"{DEVICES} devices, {PERCENT} % full"
-    return [
-        Figure(
-            what, placement, sum(split) / len(split), "folios", {"least": min(split), "greatest": max(split), "of": of}
-        )
-        for placement, split in cells.items()
-    ]
-
-
-def _cells(runs: Sequence[Entry]) -> list[str]:
-    """Return a row's cells: folios split, of all, in the mean of the runs, and bytes verified in all of them."""
-
-    def of(chosen: Sequence[str]) -> str:
-        split = sum(run["split"][size] for run in runs for size in chosen) / len(runs)
-        whole = sum(run["whole"][size] for run in runs for size in chosen) / len(runs)
-        share = f" ({100 * split / max(1, split + whole):.2f} %)" if chosen is LARGE else ""
-        return f"{split:,.0f} of {split + whole:,.0f}{share}"
-
-    return [
-        of(LARGE),
-        *(of([size]) for size in LARGE),
-        f"{sum(run['mix']['verified_bytes'] for run in runs) >> 20:,} MB",
-    ]
+    """Return the large folios that were split, in the mean of the seeds, by placement, and the system's time."""
+    found = []
+    for (devices, percent, placement), seeds in grouped(report).items():
+        what = f"{devices} device{'s' * (devices > 1)}, {percent} % full"
+        split = [_split(run) for run in seeds]
+        spread = {f"seed {run['seed']}": _split(run) for run in seeds}
+        found.append(Figure(what, placement, mean(split), "folios", {"of": mean(map(_all, seeds)), **spread}))
+        found.append(Figure(f"{what}, system time", placement, mean(run["ticks"] for run in seeds), "ticks"))
+    return found
 
 
 def table(report: dict[str, Any]) -> Table:
-    """Return a table with a row for each run, and one for the mean of each placement's seeds."""
+    """Return a table with a row for each case and placement: each seed's folios, and the mean."""
     sizes = ", ".join(map(str, SIZES))
-    title = f"Large folios that were split, of those swapped out; two devices {PERCENT} % full, folios of {sizes} kB"
-    heads = ("placement", "seed", "all large ones", *(f"{size} kB" for size in LARGE), "verified")
-    view = printed.table(title, heads)
-
-    def place(run: Entry) -> int:
-        return (*PLACEMENTS, *RTL_PLACEMENTS).index(run["placement"])
-
-    for _, group in groupby(sorted(report["runs"], key=place), key=place):
-        runs = list(group)
-        for run in runs:
-            view.add_row(run["placement"], str(run["seed"]), *_cells([run]))
-        if len(runs) > 1:
-            view.add_row(runs[0]["placement"], "mean", *_cells(runs))
+    title = f"Large folios that were split; folios of {sizes} kB; in brackets the share of those swapped out"
+    view = printed.table(title, ("devices", "full", "placement", *(f"seed {s}" for s in SEEDS), "mean", "system time"))
+    for (devices, percent, placement), found in grouped(report).items():
+        seeds = {run["seed"]: f"{_split(run):,}" for run in found}
+        share = 100 * sum(map(_split, found)) / max(1, sum(map(_all, found)))
+        view.add_row(
+            str(devices),
+            f"{percent} %",
+            placement,
+            *(seeds.get(seed, "-") for seed in SEEDS),
+            f"{mean(map(_split, found)):,.0f} ({share:.2f} %)",
+            f"{mean(run['ticks'] for run in found):,.1f} ticks",
+        )
     return view

@@ -8,7 +8,7 @@ DEMO = of_module("hwswap.bench.demo", seed, arguments=None)
 EXPERIMENTS = of_module("hwswap.experiments.command", short, seed)
 ENGINE = of_module("hwswap.bench.engine_cycles", jobs)
 TABLES = of_module("hwswap.bench.swap_tables", short, seed, arguments=None)
-OFFLOAD = of_module("hwswap.bench.offload", short, seed)
+OFFLOAD = of_module("hwswap.bench.offload", short)
 LOADS = of_module("hwswap.loads.command", short, seed, output_folder)
 
 

@@ -162,8 +162,10 @@ class Guest:
         command += machine.node_arguments()
         # The engine reads and writes the guest's memory, so it has to be a file that can be shared.
         command += ["-object", f"memory-backend-memfd,id=ram,size={machine.memory_mb}M,share=on"]
-        # Without the random number instructions a run can be repeated.
-        command += ["-cpu", "max,-rdrand,-rdseed", "-smp", f"{machine.cpus},sockets={machine.nodes}", "-seed", "1"]
+        # Without the random number instructions a run can be repeated. A clock that counts instructions counts each
+        # round of a repeated store: to clear a page takes 512 of words, and would take 4,096 of bytes.
+        processor = "max,-rdrand,-rdseed" + ",-erms,-fsrm" * machine.icount
+        command += ["-cpu", processor, "-smp", f"{machine.cpus},sockets={machine.nodes}", "-seed", "1"]
         command += ["-rtc", "base=2026-01-01T00:00:00,clock=vm"]
         if machine.icount:
             command += ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]

@@ -62,19 +62,20 @@ _EVENT = "/sys/kernel/tracing/events/swap/swap_slots_alloc/enable"
 _BENCH = "/sys/kernel/debug/swap_alloc_bench"
 _SYMBOL = "grep -qw {} /proc/kallsyms"
 FEATURES = (
-    Feature("bench", 5, f"echo '2 16 0' >{_BENCH} && grep -q '\"avg\"' {_BENCH}"),
-    Feature("scripts", 6, "test -w /sys/kernel/debug/swap_alloc_script"),
+    Feature("wide", 5, "echo 0 >/sys/kernel/mm/swap/large_search && echo false >/sys/kernel/mm/swap/any_order"),
+    Feature("bench", 6, f"echo '2 16 0' >{_BENCH} && grep -q '\"avg\"' {_BENCH}"),
+    Feature("scripts", 7, "test -w /sys/kernel/debug/swap_alloc_script"),
     Feature(
         "tracepoints",
-        7,
+        8,
         f"echo 1 >{_EVENT} && {LOADS[0]} && echo 0 >{_EVENT} && grep -q swap_slots_alloc: /sys/kernel/tracing/trace",
     ),
     Feature("fixed windows", 1, "echo true >/sys/kernel/mm/swap/swapoff_ra_fixed"),
-    Feature("marks", 8, _SYMBOL.format("swap_grants_register"), "SWAP_GRANTS"),
-    Feature("grants", 9, _SYMBOL.format("swap_grants_counts"), "SWAP_GRANTS"),
-    Feature("any order", 10, "echo false >/sys/kernel/mm/swap/grants_open", "SWAP_GRANTS"),
+    Feature("marks", 9, _SYMBOL.format("swap_grants_register"), "SWAP_GRANTS"),
+    Feature("grants", 10, _SYMBOL.format("swap_grants_counts"), "SWAP_GRANTS"),
     Feature("granted", 11, f"echo '2 16 0' >{_BENCH} && grep -q '\"granted\"' {_BENCH}"),
     Feature("searches", 12, _SYMBOL.format("swap_offload_register"), "SWAP_OFFLOAD"),
+    Feature("oracle", 13, f"echo 'known 2 16 0' >{_BENCH}"),
 )
 
 Step = tuple[str, int, Sequence[str]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel's allocator as patches 0008 to 0010 have it: grants steer it, and what it does is told by marks.
+"""The kernel's allocator as patches 0009 and 0010 have it: grants steer it, and what it does is told by marks.
 
 The golden model is the allocator, the specification of grants (grants.py) the engine. The engine has its say when
 `engine` is called, not at each step: how late it is in a guest depends on the machine.

@@ -27,7 +27,7 @@ static_assert(sizeof(struct swap_grants_line) == HWSWAP_GRANT_LINE_SIZE);
 
 static bool open_placement;
 module_param_named(open, open_placement, bool, 0444);
-MODULE_PARM_DESC(open, "Grants of any order in any cluster; the kernel has to permit it: /sys/kernel/mm/swap/grants_open (default n)");
+MODULE_PARM_DESC(open, "Grants of any order in any cluster; the kernel has to permit it: /sys/kernel/mm/swap/any_order (default n)");
 
 /* What the kernel is given; under hwswap_mutex. */
 static struct swap_grants_map hwswap_map;

@@ -11,7 +11,7 @@
  *
  *   placement   indexed: clusters of the order that have room, the lowest first, then
  *               free ones; open: the nearest order first, then free ones (the kernel
- *               has to allow it: /sys/kernel/mm/swap/grants_open)
+ *               has to allow it: /sys/kernel/mm/swap/any_order)
  *   sparing     with indexed: free clusters are kept for who has nothing else, as the
  *               engine does; 0: they are granted in advance as any others
  *   lie         what is wrong with its grants: see enum lie
@@ -55,7 +55,7 @@ static const char *const placements[] = { "indexed", "open" };
 int soft_lie, soft_placement;
 bool soft_sparing = true;
 unsigned int soft_log2 = 2;
-static bool first;
+static bool first, fruitless;
 static unsigned int period_us = 100, clusters = 4096;
 
 struct swap_grants_map soft_map;
@@ -79,6 +79,7 @@ static void run_engine(void)
 	none = soft_no_run();
 	if (READ_ONCE(*soft_map.no_run) != none)
 		WRITE_ONCE(*soft_map.no_run, none);
+	fruitless = soft_rings_low();
 }
 
 /* What the kernel tells */
@@ -107,10 +108,12 @@ static bool device_changes(const struct swap_grants_device *dev, enum swap_grant
 	return soft_serves(d, 0);
 }
 
+/* A thread of its own would sleep until a ring runs low, and there is something new. */
 static void poll_engine(void)
 {
 	mutex_lock(&soft_mutex);
-	run_engine();
+	if (soft_unsettled || (soft_rings_low() && (!fruitless || soft_marked())))
+		run_engine();
 	mutex_unlock(&soft_mutex);
 }
 
@@ -128,10 +131,13 @@ static int engine_thread(void *unused)
 		sched_set_fifo_low(current);
 	while (!kthread_should_stop()) {
 		us = READ_ONCE(period_us);
-		if (us)
-			poll_engine();
-		else
+		if (us) {
+			mutex_lock(&soft_mutex);
+			run_engine();
+			mutex_unlock(&soft_mutex);
+		} else {
 			us = 100000;
+		}
 		usleep_range(us, us + us / 8 + 1);
 	}
 	return 0;

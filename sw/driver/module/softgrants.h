@@ -59,6 +59,7 @@ extern bool soft_sparing;
 
 /* softgrants_scan.c */
 void soft_scan(void);
+bool soft_marked(void);
 void soft_look_again(u32 cluster, u64 *used);
 bool soft_kept_right(u32 cluster);
 u64 soft_free_units(const u64 *used, unsigned int order, unsigned int slot);
@@ -82,6 +83,7 @@ void soft_spoil(u64 *mask, u64 *place, const struct swapdev *d, unsigned int ord
 /* softgrants_rings.c */
 int soft_rings_alloc(void);
 void soft_rings_free(void);
+bool soft_rings_low(void);
 void soft_rings_serve(void);
 void soft_rings_leave(u32 base, u32 clusters);
 void soft_rings_recall(void);

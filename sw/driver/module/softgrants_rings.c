@@ -195,6 +195,23 @@ static void serve(struct ring *r, u32 head)
 		;
 }
 
+/* Whether a ring that is wanted has no more than half of its entries left, or others are not. */
+bool soft_rings_low(void)
+{
+	const struct swap_grants_line *line;
+	const struct ring *r;
+	bool wanted;
+
+	for (r = rings; r < rings + nr_rings(); r++) {
+		line = &soft_map.lines[(r - rings) / ORDERS];
+		wanted = atomic_read(&line->want) & BIT(order_of(r));
+		if (wanted ? r->tail - READ_ONCE(line->head[order_of(r)]) <= 1U << soft_log2 >> 1 :
+			     r->done != r->tail)
+			return true;
+	}
+	return false;
+}
+
 /* Fill the rings that are wanted, and empty the others. */
 void soft_rings_serve(void)
 {

@@ -116,6 +116,18 @@ static bool take(u8 *byte)
 	return true;
 }
 
+/* Whether the kernel has marked a cluster. */
+bool soft_marked(void)
+{
+	unsigned int group;
+
+	for (group = 0; group < soft_map.clusters / SWAP_MARKS_GROUP; group++) {
+		if (READ_ONCE(soft_map.groups[group]))
+			return true;
+	}
+	return false;
+}
+
 void soft_scan(void)
 {
 	unsigned int group, i;
