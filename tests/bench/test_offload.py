@@ -94,14 +94,17 @@ def row_names(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith("@bench")]
 
 
-CASE = (2, (92, 96))
-"""Devices, and levels of use."""
+DEVICES, LEVELS = 2, (92, 96)
+
+
+def entries(seed: int, text: str) -> list[fallbacks.Entry]:
+    return fallbacks.entries(seed, DEVICES, fallbacks.runs(seed, DEVICES, LEVELS), text)
 
 
 def mixed(splits: dict[str, int], mismatches: int = 0, seed: int = 1) -> str:
     """Return what a guest prints of the fall-backs, of 1,000 folios of each size."""
     lines = []
-    for percent, placement in fallbacks.runs(seed, *CASE):
+    for percent, placement in fallbacks.runs(seed, DEVICES, LEVELS):
         head = f"{placement} {percent}"
         for size in fallbacks.LARGE:
             lines.append(f"@count {head} before {size} 7 3")
@@ -125,60 +128,59 @@ SPLITS = {
 """Folios of each size that are split: `indexed` and `wide` are as good as they have to be, `open` is not."""
 
 
-def judged(entries: list[fallbacks.Entry]) -> list[str]:
+def judged(found: list[fallbacks.Entry]) -> list[str]:
     """Return the placements that miss a target at 92 % of swap in use."""
-    names = missed(offload_targets.fallbacks(fallbacks.rates({"runs": entries})))
+    names = missed(offload_targets.fallbacks(fallbacks.rates({"runs": found})))
     return [name.rpartition(", ")[2] for name in names if "92 %" in name]
 
 
 def test_fallbacks_are_counted_and_judged() -> None:
-    entries = fallbacks.entries(1, *CASE, mixed(SPLITS))
-    assert fallbacks.rates({"runs": entries})[2, 92, "indexed"] == (0.048, 248)
-    assert judged(entries) == ["open"]
-    assert fallbacks.table({"runs": entries}).row_count == 2 * len(SPLITS) - len(fallbacks.RTL_PLACEMENTS)
+    found = entries(1, mixed(SPLITS))
+    assert fallbacks.rates({"runs": found})[2, 92, "indexed"] == (0.048, 248)
+    assert judged(found) == ["open"]
+    assert fallbacks.table({"runs": found}).row_count == 2 * len(SPLITS) - len(fallbacks.RTL_PLACEMENTS)
 
 
 def test_a_search_that_takes_longer_is_a_missed_target() -> None:
     """It splits no more than it may, but takes more of the system's time than the kernel's own."""
     slow = mixed(SPLITS).replace("@ticks wide 92 after 301", "@ticks wide 92 after 421")
-    assert judged(fallbacks.entries(1, *CASE, slow)) == ["open", "wide"]
-    assert "wide" in judged(fallbacks.entries(1, *CASE, mixed(SPLITS | {"wide": 2})))
+    assert judged(entries(1, slow)) == ["open", "wide"]
+    assert "wide" in judged(entries(1, mixed(SPLITS | {"wide": 2})))
 
 
 def test_fallbacks_of_several_seeds_are_judged_by_their_mean() -> None:
     """Seed 1 alone misses the target of `open`, seed 2 alone meets it, and so does the mean; each is in the table."""
-    first = fallbacks.entries(1, *CASE, mixed(SPLITS))
-    second = fallbacks.entries(2, *CASE, mixed(SPLITS | {"linux": 400, "indexed": 0, "open": 1}, seed=2))
+    first = entries(1, mixed(SPLITS))
+    second = entries(2, mixed(SPLITS | {"linux": 400, "indexed": 0, "open": 1}, seed=2))
     assert (judged(first), judged(second), judged(first + second)) == (["open"], [], [])
     rows = fallbacks.table({"runs": first + second})
     assert list(rows.columns[4].cells)[:4] == ["1,600", "440", "120", "4"]
 
 
 def test_the_script_is_told_what_to_run() -> None:
-    script = fallbacks.job(1, *CASE)
+    script = fallbacks.job(1, DEVICES, fallbacks.runs(1, DEVICES, LEVELS))
     assert "DISKS='0:5 1:5'" in script
     assert "\nwide 92 235 117\n" in script
 
 
 def test_a_size_that_was_not_counted_is_refused() -> None:
-    assert fallbacks.entries(1, *CASE, mixed(SPLITS))
+    assert entries(1, mixed(SPLITS))
     left = ("@count open 92 before 64", "@count open 92 after 64")
     without = "\n".join(line for line in mixed(SPLITS).splitlines() if not line.startswith(left))
     with pytest.raises(GuestError, match="runs; the guest's last words"):
-        fallbacks.entries(1, *CASE, without)
+        entries(1, without)
 
 
 def test_wrong_bytes_are_refused() -> None:
     with pytest.raises(GuestError, match="not what was written"):
-        fallbacks.entries(1, *CASE, mixed(SPLITS, mismatches=1))
+        entries(1, mixed(SPLITS, mismatches=1))
 
 
 @pytest.mark.parametrize("wrong", ["kernel 2", "clusters 128 differences 2"])
 def test_a_mirror_that_differs_is_refused(wrong: str) -> None:
     with pytest.raises(GuestError, match="2 words of the mirror"):
-        fallbacks.entries(1, *CASE, mixed(SPLITS).replace("kernel 0", wrong, 1))
+        entries(1, mixed(SPLITS).replace("kernel 0", wrong, 1))
 
 
 def test_without_fallbacks_there_is_nothing_to_judge() -> None:
-    entries = fallbacks.entries(1, *CASE, mixed(dict.fromkeys(SPLITS, 0)))
-    assert judged(entries) == ["indexed", "open", "wide"]
+    assert judged(entries(1, mixed(dict.fromkeys(SPLITS, 0)))) == ["indexed", "open", "wide"]

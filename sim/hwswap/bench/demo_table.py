@@ -98,8 +98,8 @@ def bench_table(benches: Mapping[str, Any], fragmented: bool = False) -> Table:
     return table
 
 
-def verdict(benches: Mapping[str, Any]) -> list[str]:
-    """Return what the benches say, in three sentences."""
+def verdict(benches: Mapping[str, Any], splits: Mapping[str, int], of: int) -> list[str]:
+    """Return what the benches and the folios split, of so many, say in three sentences."""
 
     def ratio(op: str, order: int, of: str, to: str, state: str = "") -> str:
         after, before = (average(benches, state + name, op, order) for name in (of, to))
@@ -114,12 +114,17 @@ def verdict(benches: Mapping[str, Any]) -> list[str]:
         f"{ratio('free', 0, 'hint', 'off')} for the other; on fragmented swap "
         f"{ratio('alloc', 0, 'hint', 'off', 'fragmented-')} and {ratio('free', 0, 'hint', 'off', 'fragmented-')}."
     )
-    no_room = (
-        f"A folio of 64 kB that finds no room there needs {ratio('alloc', 4, 'off', 'unpatched', 'fragmented-')} by "
-        f"tuned software, {ratio('alloc', 4, 'hint', 'off', 'fragmented-')} of that with grants. Nearly full swap "
-        "is in docs/results.md."
+    full = (
+        f"Where swap is 92 % full the kernel splits {splits['linux']:,} of {of:,} large folios, a wide search by "
+        f"software {splits['wide']:,}, grants that keep a cluster to one order {splits['indexed']:,}."
     )
-    return [tuned, grants, no_room]
+    return [tuned, grants, full]
+
+
+def split_table(splits: Mapping[str, int], of: int) -> Table:
+    """Return a table of the large folios that were split, by placement."""
+    title = f"Large folios split, of {of:,}; two devices 92 % full; linux: tuned, the same slots as unpatched"
+    return printed.table(title, ("", *splits), [("split", *(f"{split:,}" for split in splits.values()))])
 
 
 def cycles_table(cycles: Mapping[str, Any]) -> Table:
@@ -167,13 +172,13 @@ def notes(benches: Mapping[str, Any], ticks: Mapping[str, int]) -> list[str]:
     ]
 
 
-def show(collected: Any, cycles: Mapping[str, Any], console: Console) -> None:
-    """Print all tables and the notes, of what the guest has printed and of the replay's report."""
+def show(collected: Any, cycles: Mapping[str, Any], splits: Mapping[str, int], of: int, console: Console) -> None:
+    """Print all tables and the notes, of what the guests have printed and of the replay's report."""
     benches = collected.benches
     tables = (swap_table(collected.phases), bench_table(benches), bench_table(benches, True), cycles_table(cycles))
-    for table in tables:
+    for table in (*tables, split_table(splits, of)):
         console.print(table)
     for note in notes(benches, collected.tick_us):
         console.print(f"- {note}", highlight=False)
-    for sentence in verdict(benches):
+    for sentence in verdict(benches, splits, of):
         console.print(sentence, highlight=False)

@@ -22,7 +22,7 @@ from hwswap.guest import mirror
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.project import paths, printed
 from hwswap.results.schema import Figure
-from hwswap.rtl.device_server import clocked_by_guest
+from hwswap.rtl.device_server import EngineServer, clocked_by_guest
 
 GUEST = paths.ROOT / "sim/guest"
 PLACEMENTS = ("linux", "devices", "wide-8", "wide", "indexed", "open")
@@ -59,10 +59,12 @@ PERIOD_US = 50
 ENGINE_PERIOD_US = 200
 """As for the calls: each step costs the host the simulation of some rounds of polling, however short it is."""
 Entry = dict[str, Any]
+Run = tuple[int, str]
+"""Per cent of swap in use, placement."""
 
 
-def runs(seed: int, devices: int, percents: Sequence[int]) -> list[tuple[int, str]]:
-    """Return the levels and placements that a guest runs."""
+def runs(seed: int, devices: int, percents: Sequence[int]) -> list[Run]:
+    """Return what a guest runs."""
     found = [(percent, placement) for percent in percents for placement in PLACEMENTS]
     return found + [
         (percent, placement)
@@ -72,11 +74,11 @@ def runs(seed: int, devices: int, percents: Sequence[int]) -> list[tuple[int, st
     ]
 
 
-def job(seed: int, devices: int, percents: Sequence[int]) -> str:
+def job(seed: int, devices: int, wanted: Sequence[Run]) -> str:
     """Return the guest's script; each run churns through half of what is kept in swap."""
     disks = " ".join(f"{disk}:5" for disk in range(devices))
     lines = []
-    for percent, placement in runs(seed, devices, percents):
+    for percent, placement in wanted:
         size = SWAP_MB * percent // 100
         lines.append(f"{placement} {percent} {size} {size // 2}")
     listed = "\n".join(lines)
@@ -86,7 +88,7 @@ def job(seed: int, devices: int, percents: Sequence[int]) -> str:
     )
 
 
-def entries(seed: int, devices: int, percents: Sequence[int], output: str) -> list[Entry]:
+def entries(seed: int, devices: int, wanted: Sequence[Run], output: str) -> list[Entry]:
     """Return what the guest has printed, an entry for each run; raises GuestError if that is not right."""
     found: dict[tuple[str, str], Entry] = {}
     for line in output.splitlines():
@@ -119,16 +121,35 @@ def entries(seed: int, devices: int, percents: Sequence[int], output: str) -> li
                 raise GuestError(f"{where}: swapped data was not what was written: {entry['mix']}")
         elif kind == "@verify" and (wrong := mirror.differences(" ".join(words[3:]))) > 0:
             raise GuestError(f"{where}: {wrong} words of the mirror are not what the kernel's tables say")
-    wanted = len(runs(seed, devices, percents))
-    if len(found) != wanted or any("mix" not in entry or set(entry["split"]) != set(LARGE) for entry in found.values()):
-        raise GuestError(f"{len(found)} of {wanted} runs; the guest's last words:\n{output[-1500:]}")
+    whole = [entry for entry in found.values() if "mix" in entry and set(entry["split"]) == set(LARGE)]
+    if len(whole) != len(wanted):
+        raise GuestError(f"{len(whole)} of {len(wanted)} runs; the guest's last words:\n{output[-1500:]}")
     return list(found.values())
 
 
-def progress(line: str) -> None:
-    """Say that a run has come to its end, when the guest prints what swapmix found."""
-    if line.startswith("@mix "):
-        print("bench-offload: {}, {} % full: done".format(*line.split(" ")[1:3]), file=sys.stderr)
+def boot(
+    seed: int, devices: int, wanted: Sequence[Run], log: Path, server: EngineServer | None = None
+) -> tuple[str, list[Entry]]:
+    """Run a guest; return its kernel's release, and an entry for each run.
+
+    Args:
+        seed: of the churn.
+        devices: how many there are, of one priority.
+        wanted: what is run.
+        log: file for the kernel's log.
+        server: the Verilated engine, for placements that need it.
+    """
+
+    def progress(line: str) -> None:
+        """Say that a run has come to its end, when the guest prints what swapmix found."""
+        if line.startswith("@mix "):
+            print("fall-backs: {}, {} % full: done".format(*line.split(" ")[1:3]), file=sys.stderr)
+
+    machine = Machine(cpus=1, icount=True, disks=devices, disk_mb=SWAP_MB // devices)
+    files = {"bench-fallbacks": (GUEST / "bench-fallbacks.sh").read_bytes()}
+    script = job(seed, devices, wanted)
+    with Guest(machine, server, files=files, job=script, log=log, boot_timeout=600) as guest:
+        return guest.release, entries(seed, devices, wanted, guest.wait_job(7200, progress).check())
 
 
 def measure(output: Path, short: bool) -> dict[str, Any]:
@@ -137,17 +158,12 @@ def measure(output: Path, short: bool) -> dict[str, Any]:
     guests = [
         (devices, percents, seed) for devices, percents in (SHORT_CASES if short else CASES).items() for seed in SEEDS
     ]
-    files = {"bench-fallbacks": (GUEST / "bench-fallbacks.sh").read_bytes()}
     for step, (devices, percents, seed) in enumerate(guests, 1):
         print(f"bench-offload: step {step} of {len(guests)}: {devices} devices, seed {seed}", file=sys.stderr)
-        machine = Machine(cpus=1, icount=True, disks=devices, disk_mb=SWAP_MB // devices)
         log = output / f"fallbacks-{devices}-seed{seed}.kernel.log"
-        with (
-            clocked_by_guest(output / "engine.log") as engine,
-            Guest(machine, engine, files=files, job=job(seed, devices, percents), log=log, boot_timeout=600) as guest,
-        ):
-            report["linux"] = guest.release
-            report["runs"] += entries(seed, devices, percents, guest.wait_job(7200, progress).check())
+        with clocked_by_guest(output / "engine.log") as server:
+            report["linux"], found = boot(seed, devices, runs(seed, devices, percents), log, server)
+        report["runs"] += found
     return report
 
 
@@ -155,12 +171,14 @@ def _case(run: Entry) -> tuple[int, int]:
     return run["devices"], run["percent"]
 
 
-def _split(run: Entry) -> int:
+def split(run: Entry) -> int:
+    """Return how many large folios a run has split."""
     return sum(run["split"].values())
 
 
-def _all(run: Entry) -> int:
-    return _split(run) + sum(run["whole"].values())
+def tried(run: Entry) -> int:
+    """Return how many large folios a run has swapped out, whole or split."""
+    return split(run) + sum(run["whole"].values())
 
 
 def grouped(report: dict[str, Any]) -> dict[tuple[int, int, str], list[Entry]]:
@@ -179,7 +197,7 @@ def grouped(report: dict[str, Any]) -> dict[tuple[int, int, str], list[Entry]]:
 def rates(report: dict[str, Any]) -> Rates:
     """Return the share of large folios that are split and the system time in ticks, in the mean of the seeds."""
     return {
-        case: (sum(map(_split, found)) / max(1, sum(map(_all, found))), mean(run["ticks"] for run in found))
+        case: (sum(map(split, found)) / max(1, sum(map(tried, found))), mean(run["ticks"] for run in found))
         for case, found in grouped(report).items()
     }
 
@@ -189,9 +207,8 @@ def figures(report: dict[str, Any]) -> list[Figure]:
     found = []
     for (devices, percent, placement), seeds in grouped(report).items():
         what = f"{devices} device{'s' * (devices > 1)}, {percent} % full"
-        split = [_split(run) for run in seeds]
-        spread = {f"seed {run['seed']}": _split(run) for run in seeds}
-        found.append(Figure(what, placement, mean(split), "folios", {"of": mean(map(_all, seeds)), **spread}))
+            spread = {f"seed {run['seed']}": split(run) for run in seeds}
+        found.append(Figure(what, placement, mean(map(split, seeds)), "folios", {"of": mean(map(tried, seeds)), **spread}))
         found.append(Figure(f"{what}, system time", placement, mean(run["ticks"] for run in seeds), "ticks"))
     return found
 
@@ -202,14 +219,14 @@ def table(report: dict[str, Any]) -> Table:
     title = f"Large folios that were split; folios of {sizes} kB; in brackets the share of those swapped out"
     view = printed.table(title, ("devices", "full", "placement", *(f"seed {s}" for s in SEEDS), "mean", "system time"))
     for (devices, percent, placement), found in grouped(report).items():
-        seeds = {run["seed"]: f"{_split(run):,}" for run in found}
-        share = 100 * sum(map(_split, found)) / max(1, sum(map(_all, found)))
+        seeds = {run["seed"]: f"{split(run):,}" for run in found}
+        share = 100 * sum(map(split, found)) / max(1, sum(map(tried, found)))
         view.add_row(
             str(devices),
             f"{percent} %",
             placement,
             *(seeds.get(seed, "-") for seed in SEEDS),
-            f"{mean(map(_split, found)):,.0f} ({share:.2f} %)",
+            f"{mean(map(split, found)):,.0f} ({share:.2f} %)",
             f"{mean(run['ticks'] for run in found):,.1f} ticks",
         )
     return view

@@ -19,7 +19,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from statistics import mean
@@ -36,6 +36,7 @@ from hwswap.guest.machine import counting
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.project import artifacts, paths, printed
 from hwswap.results import schema
+from hwswap.results.schema import Figure
 from hwswap.rtl.device_server import CLOCK_MHZ, EngineServer, clocked_by_guest
 
 OUTPUT = paths.BUILD / "bench-offload"
@@ -195,21 +196,48 @@ def rare(entry: Entry) -> str:
     return f"{entry['p999']:,.0f} / {entry['max']:,} / {work}"
 
 
+def all_work(named: Iterable[tuple[str, str, Entry]]) -> Iterator[Figure]:
+    """Return a figure for each row and column: all that ran, workers, interrupts and callbacks too, by calls.
+
+    Args:
+        named: column, state of swap, line.
+    """
+    for column, state, line in named:
+        if column != "engine":
+            what = f"{'allocate' if line['op'] == 'alloc' else 'free'} order {line['order']}, {state}"
+            spread = {"thread": line["engine"]} if line.get("engine") else {}
+            spread |= {name: line[name] for name in ("p999", "max")}
+            spread |= {f"{name} mean of a seed": line[name] for name in ("least", "greatest")}
+            yield Figure(what, column, line["all"], "instructions", spread, lines.TOLERANCE)
+
+
 def save(report: dict[str, Any]) -> None:
     """Write the results of the parts that were measured."""
     if found := report.get("calls"):
         states = STATES | {FAIL: "no room"}
-        schema.save(
-            "calls",
-            lines.figures((line["column"], states[line["state"]], line) for line in found["bench"]),
-            title="Calls of the allocator",
-            command="make bench-offload PART=calls" + " SHORT=1" * found["short"],
-            platform=f"{counting(found['linux'])}; four RAM disks of 128 MB; engine: the RTL as a PCI device, "
+        facts = {
+            "command": "make bench-offload PART=calls" + " SHORT=1" * found["short"],
+            "platform": f"{counting(found['linux'])}; four RAM disks of 128 MB; engine: the RTL as a PCI device, "
             f"{CLOCK_MHZ} MHz, {EngineServer.latency} cycles a transfer; grants: by a thread between the calls; "
             f"means of the seeds {', '.join(map(str, found['seeds']))}",
+            "short": found["short"],
+        }
+        named = [(line["column"], states[line["state"]], line) for line in found["bench"]]
+        schema.save(
+            "calls",
+            lines.figures(named),
+            title="Calls of the allocator",
             leaves_out="waiting, cache misses, what the engine or its thread does itself",
             kernel=True,
-            short=found["short"],
+            **facts,
+        )
+        schema.save(
+            "calls-all",
+            all_work(named),
+            title="All that ran, by calls, and rare calls",
+            leaves_out="waiting, cache misses; column engine, which needs time between calls",
+            kernel=True,
+            **facts,
         )
     if found := report.get("fallbacks"):
         sizes, seeds = (", ".join(map(str, values)) for values in (fallbacks.SIZES, fallbacks.SEEDS))
