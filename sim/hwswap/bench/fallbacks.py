@@ -207,8 +207,10 @@ def figures(report: dict[str, Any]) -> list[Figure]:
     found = []
     for (devices, percent, placement), seeds in grouped(report).items():
         what = f"{devices} device{'s' * (devices > 1)}, {percent} % full"
-            spread = {f"seed {run['seed']}": split(run) for run in seeds}
-        found.append(Figure(what, placement, mean(map(split, seeds)), "folios", {"of": mean(map(tried, seeds)), **spread}))
+        spread = {f"seed {run['seed']}": split(run) for run in seeds}
+        found.append(
+            Figure(what, placement, mean(map(split, seeds)), "folios", {"of": mean(map(tried, seeds)), **spread})
+        )
         found.append(Figure(f"{what}, system time", placement, mean(run["ticks"] for run in seeds), "ticks"))
     return found
 
