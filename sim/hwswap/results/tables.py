@@ -2,7 +2,7 @@
 """Results as tables of pages: docs/results.md, and those of README.
 
 docs/results.md is made whole: the results on record in the order of results/pages.toml, each with the remarks that are
-beside it as results/NAME.md. README's verdict and its checks are between comments.
+beside it as results/NAME.md. README's verdict and its checks are between comments, its picture is docs/ratios.svg.
 """
 
 import itertools
@@ -12,9 +12,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hwswap.project import paths
+from hwswap.results import picture
 from hwswap.results.schema import RECORD, Figure, Result, ResultError
 
 PAGE = paths.ROOT / "docs/results.md"
+PICTURE = paths.ROOT / "docs/ratios.svg"
 README = paths.ROOT / "README.md"
 EVEN = 0.03
 """Two figures are even when one is this share of the other off, or less."""
@@ -143,4 +145,5 @@ def pages(results: Mapping[str, Result]) -> dict[Path, str]:
     wanted = tomllib.loads((RECORD / "pages.toml").read_text())
     readme = between(README.read_text(), "verdict", verdict(results, wanted["verdict"]))
     readme = between(readme, "checks", checks(results, wanted["checks"]))
-    return {PAGE: page(results, wanted["order"]), README: readme}
+    drawn = picture.ratios(results["calls"], wanted["picture"])
+    return {PAGE: page(results, wanted["order"]), README: readme, PICTURE: drawn}
