@@ -68,7 +68,7 @@ RUNS: Sequence[tuple[int, int, int, int]] = (
     (0, 2000, 1, 130_900),
     (2, 500, 4, 32_256),
     (4, 250, 8, 8_064),
-    (9, 20, 10, 248),
+    (9, 4, 50, 248),
 )
 """Orders, how many folios of each are allocated and freed, how often, and how many fill swap.
 
