@@ -25,7 +25,7 @@ def ratios(result: Result, wanted: Mapping[str, Sequence[str]]) -> str:
     rows, columns = wanted["rows"], wanted["columns"]
     for row in rows:
         if (row, columns[0]) not in found:
-            raise ResultError(f"results/pages.toml wants '{row}' of {result.name} in a picture, which is not in results/")
+            raise ResultError(f"results/pages.toml wants '{row}' of {result.name}, which is not in results/")
     # Text stays text, and the same figures make the same file.
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "hwswap", "font.family": "sans-serif"}):
         canvas = Canvas(figsize=(8, 0.62 * len(rows) + 0.9), layout="constrained")

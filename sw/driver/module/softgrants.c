@@ -55,7 +55,7 @@ static const char *const placements[] = { "indexed", "open" };
 int soft_lie, soft_placement;
 bool soft_sparing = true;
 unsigned int soft_log2 = 2;
-static bool first, fruitless;
+static bool first;
 static unsigned int period_us = 100, clusters = 4096;
 
 struct swap_grants_map soft_map;
@@ -79,7 +79,6 @@ static void run_engine(void)
 	none = soft_no_run();
 	if (READ_ONCE(*soft_map.no_run) != none)
 		WRITE_ONCE(*soft_map.no_run, none);
-	fruitless = soft_rings_low();
 }
 
 /* What the kernel tells */
@@ -112,7 +111,7 @@ static bool device_changes(const struct swap_grants_device *dev, enum swap_grant
 static void poll_engine(void)
 {
 	mutex_lock(&soft_mutex);
-	if (soft_unsettled || (soft_rings_low() && (!fruitless || soft_marked())))
+	if (soft_unsettled || soft_rings_wait())
 		run_engine();
 	mutex_unlock(&soft_mutex);
 }
@@ -164,7 +163,10 @@ static int choice_set(const char *value, const struct kernel_param *kp)
 
 	if (found < 0)
 		return found;
+	mutex_lock(&soft_mutex);
 	WRITE_ONCE(*choice->value, found);
+	soft_unsettled = max(soft_unsettled, 1U);
+	mutex_unlock(&soft_mutex);
 	return 0;
 }
 

@@ -10,6 +10,8 @@ struct ring {
 	u32 done; /* the first entry that the host is not done with */
 	u32 own;  /* cluster that the next entry is of, or NONE */
 	u16 next; /* slot that it begins at */
+	u32 at;   /* the host's head when the ring was filled last */
+	bool tried;
 	u32 *out; /* of each entry from done on its cluster, NONE: taken back; 2 << log2 */
 };
 
@@ -72,6 +74,7 @@ static void forget(struct ring *r)
 	u32 i;
 
 	r->own = NONE;
+	r->tried = false;
 	for (i = r->done; i != r->tail; i++) {
 		if (*out_of(r, i) != NONE)
 			void_entry(r, i);
@@ -193,23 +196,37 @@ static void serve(struct ring *r, u32 head)
 		release(r);
 	while (soft_lie != FULL && r->tail - head < room && build(r, head))
 		;
+	r->at = head;
+	r->tried = true;
 }
 
-/* Whether a ring that is wanted has no more than half of its entries left, or others are not. */
-bool soft_rings_low(void)
+/*
+ * Whether there is something to do: a ring that is wanted has no more than half of its
+ * entries left, and was not tried in vain with its host there and nothing marked since;
+ * or a ring is not wanted any more.
+ */
+bool soft_rings_wait(void)
 {
 	const struct swap_grants_line *line;
 	const struct ring *r;
-	bool wanted;
+	bool vain = false;
+	u32 head;
 
 	for (r = rings; r < rings + nr_rings(); r++) {
 		line = &soft_map.lines[(r - rings) / ORDERS];
-		wanted = atomic_read(&line->want) & BIT(order_of(r));
-		if (wanted ? r->tail - READ_ONCE(line->head[order_of(r)]) <= 1U << soft_log2 >> 1 :
-			     r->done != r->tail)
+		if (!(atomic_read(&line->want) & BIT(order_of(r)))) {
+			if (r->done != r->tail || r->own != NONE)
+				return true;
+			continue;
+		}
+		head = READ_ONCE(line->head[order_of(r)]);
+		if (r->tail - head > 1U << soft_log2 >> 1)
+			continue;
+		if (!r->tried || r->at != head)
 			return true;
+		vain = true;
 	}
-	return false;
+	return vain && soft_marked();
 }
 
 /* Fill the rings that are wanted, and empty the others. */
