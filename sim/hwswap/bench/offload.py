@@ -12,7 +12,8 @@ Six columns, of one guest CPU whose clock counts instructions:
   times; the interrupts that clock it count, in fewer than one call of a hundred
 - oracle: tuned, with the place known beforehand: no help of the search can save more
 
-Then how many large folios are split under a churn of all sizes (hwswap.bench.fallbacks).
+Then the longest calls (hwswap.bench.walk), and how many large folios are split under a churn of all sizes
+(hwswap.bench.fallbacks).
 """
 
 import argparse
@@ -28,7 +29,7 @@ from typing import Any, Literal
 from rich.console import Console
 from rich.table import Table
 
-from hwswap.bench import fallbacks, lines, offload_targets, targets
+from hwswap.bench import fallbacks, lines, offload_targets, targets, walk
 from hwswap.bench.offload_targets import FAIL, STATES, Figures
 from hwswap.bench.targets import Target
 from hwswap.guest import mirror
@@ -239,6 +240,17 @@ def save(report: dict[str, Any]) -> None:
             kernel=True,
             **facts,
         )
+    if found := report.get("walk"):
+        schema.save(
+            "longest-calls",
+            walk.figures(found),
+            title="Longest calls",
+            command="make bench-offload PART=walk" + " SHORT=1" * found["short"],
+            platform=f"{counting(found['linux'])}; swap that is full but for a slot in each cluster; order 4",
+            leaves_out="waiting, cache misses",
+            kernel=True,
+            short=found["short"],
+        )
     if found := report.get("fallbacks"):
         sizes, seeds = (", ".join(map(str, values)) for values in (fallbacks.SIZES, fallbacks.SEEDS))
         schema.save(
@@ -258,7 +270,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command alone."""
     parser.add_argument(
         "--part",
-        choices=("all", "calls", "fall-backs"),
+        choices=("all", "calls", "fall-backs", "walk"),
         default="all",
         help="what is measured (default: all)",
     )
@@ -269,9 +281,11 @@ def run(options: argparse.Namespace) -> int:
     started = time.monotonic()
     OUTPUT.mkdir(parents=True, exist_ok=True)
     report: dict[str, Any] = {}
-    if options.part != "fall-backs":
+    if options.part in ("all", "calls"):
         report["calls"] = measure(fallbacks.SEEDS[:1] if options.short else fallbacks.SEEDS, options.short)
-    if options.part != "calls":
+    if options.part in ("all", "walk"):
+        report["walk"] = walk.measure(OUTPUT, options.short)
+    if options.part in ("all", "fall-backs"):
         report["fallbacks"] = fallbacks.measure(OUTPUT, options.short)
     save(report)
     tables: list[Table] = []
@@ -281,6 +295,9 @@ def run(options: argparse.Namespace) -> int:
         title = "Guest instructions a call: p99.9 / greatest / all that ran, workers too (+ the thread that grants)"
         tables.append(table(report["calls"], title, rare))
         wanted += offload_targets.calls(figures(report["calls"]))
+    if "walk" in report:
+        tables.append(walk.table(report["walk"]))
+        wanted += walk.wanted(report["walk"])
     if "fallbacks" in report:
         tables.append(fallbacks.table(report["fallbacks"]))
         wanted += offload_targets.fallbacks(fallbacks.rates(report["fallbacks"]))

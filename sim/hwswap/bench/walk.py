@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a large folio costs at the worst: `make bench-offload PART=walk`.
+
+A call that finds no hint looks into every cluster that has room in the books of its order, with preemption off. Here
+each of them has one free slot, and none has room for a folio of 64 kB. The first call looks at all of them, and puts
+them among those with fragments; the next ones look into one of these. A wide search looks into LARGE_SEARCH more.
+"""
+
+import json
+import struct
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from hwswap.bench import fallbacks
+from hwswap.bench.targets import Target
+from hwswap.guest.qemu import Guest, GuestError, Machine
+from hwswap.project import artifacts, paths, printed
+from hwswap.results.schema import Figure
+
+GUEST = paths.ROOT / "sim/guest"
+SIZES = (1, 4, 16, 64)
+"""GiB of swap."""
+
+SHORT_SIZES = (1, 4)
+CLUSTERS_PER_GIB = 512
+MOST = 1000 * fallbacks.LARGE_SEARCH
+"""Instructions of a wide search at most: 1,000 for each cluster."""
+
+KERNELS = {"unpatched": artifacts.KERNEL_UNPATCHED, "tuned": artifacts.KERNEL}
+CALLS = {"nonfull": "first call", "again": "next calls", "wide": "next calls, wide search"}
+"""What the guest's lines say -> its name here."""
+
+Lines = dict[tuple[str, str, int], dict[str, Any]]
+"""Kernel, call, GiB of swap -> a line of the bench."""
+
+
+def frees(sizes: tuple[int, ...]) -> bytes:
+    """Return operations of the allocator's script that free slot 16 of each cluster of the first device."""
+    clusters = max(sizes) * CLUSTERS_PER_GIB
+    return b"".join(struct.pack("<Q", 2 << 60 | 1 << 50 | (cluster * 512 + 16)) for cluster in range(clusters))
+
+
+def entries(kernel: str, output: str, sizes: tuple[int, ...]) -> Lines:
+    """Return what the guest has printed; raises GuestError if that is not right."""
+    found: Lines = {}
+    for line in output.splitlines():
+        if line.startswith("@walk "):
+            _, call, gib, said = line.split(" ", 3)
+            entry = json.loads(said)
+            if entry["op"] == "alloc":
+                found[kernel, call, int(gib)] = entry
+    calls = CALLS if kernel == "tuned" else list(CALLS)[:2]
+    if len(found) != len(calls) * len(sizes) or "@done" not in output:
+        raise GuestError(f"{kernel}: {len(found)} figures; the guest's last words:\n{output[-1500:]}")
+    if any(entry["failed"] != entry["n"] for entry in found.values()):
+        raise GuestError(f"{kernel}: a folio found room where there was none")
+    return found
+
+
+def measure(output: Path, short: bool) -> dict[str, Any]:
+    """Run a guest for each kernel; return the report."""
+    sizes = SHORT_SIZES if short else SIZES
+    files = {"bench-walk": (GUEST / "bench-walk.sh").read_bytes(), "walk-frees": frees(sizes)}
+    report: dict[str, Any] = {"short": short, "lines": {}}
+    for step, (name, kernel) in enumerate(KERNELS.items(), 1):
+        print(f"bench-offload: step {step} of {len(KERNELS)}: longest calls, {name}", file=sys.stderr)
+        search = fallbacks.LARGE_SEARCH if name == "tuned" else 0
+        script = f"SIZES='{' '.join(map(str, sizes))}'\nLARGE_SEARCH={search}\n. /bench-walk\n"
+        modules = (kernel.path().parent / "modules").glob("*.ko")
+        given = files | {f"lib/modules/{module.name}": module.read_bytes() for module in modules}
+        log = output / f"walk-{name}.kernel.log"
+        machine = Machine(cpus=1, icount=True, disks=1, disk_mb=16)
+        with Guest(machine, files=given, job=script, log=log, kernel=kernel, boot_timeout=600) as guest:
+            report["linux"] = guest.release
+            report["lines"] |= entries(name, guest.wait_job(3600).check(), sizes)
+    return report
+
+
+def figures(report: dict[str, Any]) -> list[Figure]:
+    """Return the longest call of each kind, by size of swap."""
+    return [
+        Figure(f"{CALLS[call]}, {gib} GiB", kernel, line["max"], "instructions", {}, 0.03)
+        for (kernel, call, gib), line in report["lines"].items()
+    ]
+
+
+def table(report: dict[str, Any]) -> Table:
+    """Return a table with a row for each kind of call and size of swap."""
+    view = printed.table("Instructions of the longest call that finds no room for 64 kB", ("", "GiB", *KERNELS))
+    lines: Lines = report["lines"]
+    for call, gib in dict.fromkeys((call, gib) for _, call, gib in lines):
+        cells = (lines.get((kernel, call, gib)) for kernel in KERNELS)
+        view.add_row(CALLS[call], str(gib), *(f"{line['max']:,}" if line else "-" for line in cells))
+    return view
+
+
+def wanted(report: dict[str, Any]) -> list[Target]:
+    """Return the targets: a wide search is bounded at any size."""
+    found = []
+    for (_, call, gib), line in report["lines"].items():
+        if call == "wide":
+            name = f"longest call, wide search, {gib} GiB"
+            found.append(Target(name, f"{line['max']:,}", f"at most {MOST:,}", line["max"] <= MOST))
+    return found
