@@ -249,7 +249,7 @@ static void run_swap(const unsigned long *number)
 static void run_bench(const unsigned long *number)
 {
 	const unsigned long counts[] = {1, number[1]};
-	char command[80], cpus[24] = "", *text, *each;
+	char command[96], cpus[32] = "", *text, *each;
 
 	/* A kernel that knows no other CPUs takes no number of them. */
 	if (number[3])
