@@ -14,6 +14,10 @@ PYTEST := $(ENV) python -m pytest$(if $(REPORT), --junitxml=$(REPORT))
 AT_ONCE := -n $(shell nproc) --dist worksteal
 BY_FILE := -n $(shell nproc) --dist loadfile
 
+# Found before anything is built.
+$(foreach name,SEED SEEDS JOBS OPERATIONS DAYS,$(if $(shell printf %s '$($(name))' | tr -d 0-9),\
+	$(error $(name)=$($(name)) is no number: give one in decimal digits)))
+
 help: ## show this list; the pages in docs have the other targets
 	@sed -n 's/^\([a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
@@ -300,6 +304,7 @@ soc-linux-smp: setup ## Linux on several Rocket harts of the simulated SoC: call
 	@$(ENV) python -m hwswap soc linux --harts $(or $(HARTS),$(all_harts))
 
 linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux from: build/linux-BOARD (docs/soc.md)
+	@$(ENV) python -m hwswap.cli.steps board $(or $(BOARD),ecpix5) rocket
 	@BOARD=$(or $(BOARD),ecpix5) CPU=rocket $(B) $(bitstream_steps)
 	@$(B) kernel-riscv modules-riscv initramfs-riscv
 	@folder=build/bitstream-$(or $(BOARD),ecpix5)-rocket; $(ENV) python -m hwswap soc card \

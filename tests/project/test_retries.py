@@ -70,7 +70,7 @@ def fails(_):
     [
         (lambda _: retries.count("boot", 2) or 0, 0, "retries: boot 2\n"),
         (lambda _: 0, 0, ""),
-        (fails, 1, "hwswap: it does not boot\nretries: boot 1\n"),
+        (fails, 2, "hwswap: it does not boot\nretries: boot 1\n"),
     ],
 )
 def test_the_command_says_it_on_its_error_output(run, status, said, monkeypatch, capsys):

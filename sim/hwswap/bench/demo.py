@@ -9,6 +9,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -134,6 +135,7 @@ def run_guest(
     steps: Iterator[int],
     console: Console,
     collected: Collected,
+    folder: Path,
     engine: EngineServer | None = None,
 ) -> tuple[str, str]:
     """Boots a guest and runs one form of the demo (see sim/guest/demo.sh) in it; what it prints is collected.
@@ -163,7 +165,7 @@ def run_guest(
             collected.feed(line)
 
         job = f"SEED={seed}\nFORM={form}\n. /demo\n"
-        log = OUTPUT / f"{form}.kernel.log"
+        log = folder / f"{form}.kernel.log"
         with Guest(machine, engine, files=files, job=job, log=log, kernel=kernel) as guest:
             output = guest.wait_job(900, on_line).check()
             if not collected.done:
@@ -173,9 +175,9 @@ def run_guest(
     return guest.release, text
 
 
-def replay_trace(text: str, release: str, seed: int, console: Console) -> replay.Outcome:
-    """Replays what software did in mode off on the engine alone, for the cycles of each operation."""
-    path = OUTPUT / "off.hwst.gz"
+def replay_trace(text: str, release: str, seed: int, console: Console, folder: Path) -> replay.Outcome:
+    """Replay what software did in mode off on the engine alone, for the cycles of each operation."""
+    path = folder / "off.hwst.gz"
     with console.status("replaying the decisions of mode off on the engine"):
         to_trace(text, path, release, "demo, mode off", seed)
         return replay.replay(path, timeout=300)
@@ -199,19 +201,28 @@ def figures(collected: Collected, splits: Mapping[str, int], checks: Sequence[Ch
 
 def run(options: argparse.Namespace) -> int:
     """Run the demo; return the exit status."""
-    seed = options.seed
-    console = Console(stderr=True)
-    OUTPUT.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
+    with paths.replaced(OUTPUT) as folder:
+        failed = run_in(folder, options.seed)
+    print(f"The same as a picture of ratios: {OUTPUT / 'demo.html'}")
+    print(f"{time.monotonic() - started:.0f} s in all", file=sys.stderr)
+    for text in failed:
+        print(f"hwswap: not met: {text}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def run_in(folder: Path, seed: int) -> list[str]:
+    """Run the demo with its files in a folder, show and save what it found; return the conditions that are not met."""
+    console = Console(stderr=True)
     collected = Collected()
     steps = itertools.count(1)
-    run_guest("unpatched", seed, steps, console, collected)
-    with clocked_by_guest(OUTPUT / "engine.log") as engine:
-        release, text = run_guest("all", seed, steps, console, collected, engine)
+    run_guest("unpatched", seed, steps, console, collected, folder)
+    with clocked_by_guest(folder / "engine.log") as engine:
+        release, text = run_guest("all", seed, steps, console, collected, folder, engine)
     print(f"step {next(steps)} of {STEPS}: replaying the decisions of mode off on the engine", file=sys.stderr)
-    cycles = replay_trace(text, release, seed, console)
+    cycles = replay_trace(text, release, seed, console, folder)
     print(f"step {next(steps)} of {STEPS}: large folios on nearly full swap", file=sys.stderr)
-    _, runs = fallbacks.boot(seed, 2, NEARLY_FULL, OUTPUT / "nearly-full.kernel.log")
+    _, runs = fallbacks.boot(seed, 2, NEARLY_FULL, folder / "nearly-full.kernel.log")
     splits = {run["placement"]: fallbacks.split(run) for run in runs}
     checks = check(collected)
     checks.append(Check("the engine, asked again, decides as the kernel did in mode off, every time", cycles.equal))
@@ -230,10 +241,5 @@ def run(options: argparse.Namespace) -> int:
         kernel=True,
         seed=seed,
     )
-    report.write({"demo": result}, OUTPUT / "demo.html")
-    out.print(f"The same as a picture of ratios: {OUTPUT / 'demo.html'}", highlight=False)
-    console.print(f"{time.monotonic() - started:.0f} s in all")
-    failed = [check.text for check in checks if not check.passed]
-    for line in failed:
-        console.print(f"[red]not met:[/red] {line}")
-    return 1 if failed else 0
+    report.write({"demo": result}, folder / "demo.html")
+    return [check.text for check in checks if not check.passed]

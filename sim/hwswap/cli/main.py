@@ -13,7 +13,7 @@ from rich.console import Console
 from hwswap.cli import bench, report, soc, traces, verify
 from hwswap.cli.parser import Commands, Parser
 from hwswap.model.follower import Mismatch
-from hwswap.project import retries
+from hwswap.project import arguments, retries
 
 ERR = Console(stderr=True, highlight=False)
 
@@ -28,7 +28,7 @@ class Completion(argparse.Action):
         assert isinstance(parser, Parser)
         for part in parser.fill_all():
             for action in part._actions:
-                if action.type is Path:
+                if action.type in (Path, arguments.new_file):
                     action.complete = shtab.FILE  # type: ignore[attr-defined]
         print(shtab.complete(parser, shell=values))
         parser.exit()
@@ -54,8 +54,9 @@ def parser(prog: str = "hwswap", about: str = ABOUT, parts: Sequence[Callable[[C
 
 
 def main(arguments: Sequence[str] | None = None, top: Parser | None = None) -> int:
-    """Run a command of `hwswap`, or of `top`; return its exit status. What the user can mend is one sentence.
+    """Run a command of `hwswap`, or of `top`; return its exit status: 1 where something differs, 2 where it cannot be done.
 
+    What the user can mend is one sentence.
     So is what was tried again. SIGTERM is as Ctrl-C: guests, engines and builds under way end with the command.
     """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -74,12 +75,22 @@ def _run(arguments: Sequence[str] | None, top: Parser) -> int:
     try:
         options = top.parse_args(arguments)
         return options.run(options)
-    except (RuntimeError, ValueError, OSError) as error:
-        ERR.print(f"hwswap: {error}", soft_wrap=True, markup=False)
-        return 1
+    except SystemExit as ended:
+        # What was not made; argparse ends with a number, and has said why.
+        if not isinstance(ended.code, str):
+            raise
+        ERR.print(f"hwswap: {ended.code}", soft_wrap=True, markup=False)
+        return 2
     except Mismatch as mismatch:
         ERR.print(f"hwswap: the trace has {mismatch.expected}, the golden model {mismatch.got}", markup=False)
         return 1
+    except OSError as error:
+        said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        ERR.print(f"hwswap: {said}", soft_wrap=True, markup=False)
+        return 2
+    except (RuntimeError, ValueError) as error:
+        ERR.print(f"hwswap: {error}", soft_wrap=True, markup=False)
+        return 2
     except KeyboardInterrupt:
         ERR.print("hwswap: interrupted")
         return 130

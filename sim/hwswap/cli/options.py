@@ -5,20 +5,20 @@ import argparse
 import secrets
 from pathlib import Path
 
-from hwswap.project import paths
-from hwswap.project.arguments import count, number
+from hwswap.project import arguments, paths
+from hwswap.project.arguments import count
 
 
 def seed(parser: argparse.ArgumentParser, _: object = None) -> None:
     """Add --seed."""
     said = "seed of everything random (default: 1)"
-    parser.add_argument("--seed", type=number, default=1, metavar="N", help=said)
+    parser.add_argument("--seed", type=arguments.seed, default=1, metavar="N", help=said)
 
 
 def drawn_seed(parser: argparse.ArgumentParser, _: object = None) -> None:
     """Add --seed; where none is given, one is drawn, which the command prints."""
     said = "seed of everything random (default: a new one, which is printed)"
-    parser.add_argument("--seed", type=number, default=secrets.randbits(32), metavar="N", help=said)
+    parser.add_argument("--seed", type=arguments.seed, default=secrets.randbits(32), metavar="N", help=said)
 
 
 def short(parser: argparse.ArgumentParser, _: object = None) -> None:
@@ -47,4 +47,4 @@ def output_folder(parser: argparse.ArgumentParser, made: object = None) -> None:
 
 def output_file(parser: argparse.ArgumentParser, _: object = None) -> None:
     """Add --output, which has to be given."""
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="file to write")
+    parser.add_argument("-o", "--output", type=arguments.new_file, required=True, metavar="FILE", help="file to write")

@@ -57,7 +57,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End with one sentence: the usage of a command with many options would hide it."""
-        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        self.exit(2, f"hwswap: {message} (see {self.prog} --help)\n")
 
     def describe(self, what: ModuleType | Run | str) -> None:
         """Say in the help what the command is: the text, or the docstring of its module or function."""

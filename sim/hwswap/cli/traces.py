@@ -13,6 +13,7 @@ from hwswap.cli import options as shared
 from hwswap.cli.parser import Commands, Parser, argument, command, group, of_function
 from hwswap.compare import check
 from hwswap.kernel import convert
+from hwswap.project import arguments
 from hwswap.rtl import replay
 from hwswap.traces import stream, trace
 
@@ -169,12 +170,12 @@ REPLAY = of_function(
     TRACE,
     argument("--latency", type=int, metavar="CYCLES", help="latency of the modelled memory, engine cycles"),
     argument("--registers", action="store_true", help="allocate and free by the CPU pages, not the ring"),
-    argument("--json", type=Path, metavar="FILE", help="write what is reported there as JSON, too"),
+    argument("--json", type=arguments.new_file, metavar="FILE", help="write what is reported there as JSON, too"),
 )
 FEATURES = f"what engines of version 1.0 cannot do: all, or of {', '.join(stream.FEATURES)} (default: none)"
 STREAM = of_function(
     stream_command,
-    argument("--seed", type=shared.number, required=True, metavar="N", help="seed of everything random"),
+    argument("--seed", type=arguments.seed, required=True, metavar="N", help="seed of everything random"),
     argument("--ops", type=int, required=True, metavar="N", help="number of records"),
     shared.output_file,
     add_shape,

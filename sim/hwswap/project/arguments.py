@@ -3,14 +3,30 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
 
 
-def number(text: str) -> int:
-    """Read a number, decimal or with 0x."""
-    return int(text, 0)
+def seed(text: str) -> int:
+    """Read a seed, decimal or with 0x: 0 to 2^64 - 1."""
+    value = int(text, 0)
+    if not 0 <= value < 1 << 64:
+        raise argparse.ArgumentTypeError(f"{text} is no seed: choose 0 to 2^64 - 1")
+    return value
+
+
+def new_file(text: str) -> Path:
+    """Read the name of a file that is to be written, in a folder that is there."""
+    path = Path(text)
+    if text == "-":
+        raise argparse.ArgumentTypeError("nothing is written to standard output: name a file")
+    if path.is_dir():
+        raise argparse.ArgumentTypeError(f"{path} is a folder: name a file in it")
+    if not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"there is no folder {path.parent}: make it first, or name another")
+    return path
 
 
 def count(text: str) -> int:

@@ -2,6 +2,9 @@
 """Where everything that `make` builds is found. In build/ these are links into the cache, see sim/setup/build."""
 
 import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -47,6 +50,33 @@ def need(path: Path) -> Path:
         folder = path.relative_to(BUILD).parts[0] if path.is_relative_to(BUILD) else "setup"
         raise SystemExit(f"{path} is missing: run `make {TARGETS.get(folder, folder)}` first.")
     return path
+
+
+def write(path: Path, data: bytes) -> None:
+    """Write a file, which is there whole, or as it was; OSError names it."""
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_bytes(data)
+        partial.replace(path)
+    except BaseException as error:
+        partial.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        raise
+
+
+@contextmanager
+def replaced(folder: Path) -> Iterator[Path]:
+    """Give an empty folder that takes the place of `folder` at the end.
+
+    A run that fails or is interrupted leaves the old one as it was, and what it has written in FOLDER.partial.
+    """
+    partial = folder.with_name(folder.name + ".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    yield partial
+    shutil.rmtree(folder, ignore_errors=True)
+    partial.rename(folder)
 
 
 def cache() -> Path:

@@ -90,6 +90,4 @@ def page(results: Mapping[str, Result], pairs: list[Pair] | None = None) -> str:
 def write(results: Mapping[str, Result], path: Path = OUTPUT, pairs: list[Pair] | None = None) -> None:
     """Write the page; the file is there whole, or as it was."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_text(page(results, pairs))
-    part.replace(path)
+    paths.write(path, page(results, pairs).encode())

@@ -101,9 +101,7 @@ def save(
     _check(result, name)
     folder = folder or RUNS
     folder.mkdir(parents=True, exist_ok=True)
-    part = folder / f"{name}.json.part"
-    part.write_text(json.dumps(asdict(result), indent=1) + "\n")
-    part.replace(folder / f"{name}.json")
+    paths.write(folder / f"{name}.json", f"{json.dumps(asdict(result), indent=1)}\n".encode())
     return result
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from hwswap.model.rows import SLOTS
+from hwswap.project import paths
 from hwswap.traces.records import (
     FAILED,
     FIRST_DETAIL,
@@ -181,9 +182,7 @@ def write(path: Path, header: Header, records: list[Record]) -> None:
     data = _PREFIX.pack(MAGIC, version, len(text)) + text + b"".join(_RECORD.pack(*record) for record in records)
     if path.suffix != ".hwst":
         data = gzip.compress(data, 9, mtime=0)
-    partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(data)
-    partial.replace(path)
+    paths.write(path, data)
 
 
 def read(path: Path) -> Trace:
