@@ -93,6 +93,8 @@ def test_tables(tmp_path):
         (300, 300, "even", "1.00"),
         (250, 300, "**loses**", "1.20"),
         (900, 700, "**loses**", "1.51"),
+        (0, 0, "even", "-"),
+        (0, 3, "**loses**", "-"),
     ],
 )
 def test_verdict_is_by_the_best_software(tmp_path, tuned, engine, box, ratio):

@@ -49,9 +49,11 @@ def calls(guest: Guest, order: int = 0) -> tuple[float, float]:
     return min(alloc), min(free)
 
 
-@pytest.mark.parametrize("order", [0, 4])
-def test_a_device_that_is_not_served_costs_what_it_does_without_an_engine(kernel_log: Path, order: int) -> None:
-    """It rotates, above a RAM disk: within 2 % of what allocations and frees take with no backend."""
+@pytest.mark.parametrize(("order", "most"), [(0, 1.02), (4, 1.03)])
+def test_a_device_that_is_not_served_costs_what_it_does_without_an_engine(
+    kernel_log: Path, order: int, most: float
+) -> None:
+    """It rotates, above a RAM disk: within 2 or 3 % of what allocations and frees take with no backend."""
     with Guest(Machine(cpus=1, icount=True, disks=1, disk_mb=64), files=kernel_modules(), log=kernel_log) as guest:
         add_ram(guest, 64)
         options = "nr_devices=1 gb=1 memory_backed=1 rotational=1 irqmode=2 completion_nsec=20000"
@@ -62,7 +64,7 @@ def test_a_device_that_is_not_served_costs_what_it_does_without_an_engine(kernel
         hint = calls(guest, order)
         print(f"order {order}: allocate, free: {off} with no backend, {hint} with one")
         assert engine.counters()["grants_popped"] == 0
-        assert hint[0] <= 1.02 * off[0] and hint[1] <= 1.02 * off[1], (off, hint)
+        assert hint[0] <= most * off[0] and hint[1] <= most * off[1], (off, hint)
         engine.unload()
 
 

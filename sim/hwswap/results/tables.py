@@ -109,11 +109,13 @@ def verdict(results: Mapping[str, Result], rows: Sequence[Mapping[str, str]]) ->
         if missing:
             raise ResultError(f"'{row['what']}' of {row['result']} has no column {missing[0]}, which pages.toml names")
         value = {key: found[name].value for key, name in names.items()}
-        ratio = value["engine"] / min(value[key] for key in value if key != "engine")
+        best = min(value[key] for key in value if key != "engine")
+        # Where software has none of it left, the engine can only be as good.
+        ratio = value["engine"] / best if best else float(value["engine"] > 0) + 1
         box = "**pays**" if ratio < 1 - EVEN else "**loses**" if ratio > 1 + EVEN else "even"
         values = [number(value[key]) if key in value else "-" for key in ("software", "tuned", "engine")]
         unit = found[names["engine"]].unit
-        lines[box].append(_line([box, row["label"], *values, unit, f"{ratio:.2f}"]))
+        lines[box].append(_line([box, row["label"], *values, unit, f"{ratio:.2f}" if best else "-"]))
     head = [
         _line(["", "", "stock", "tuned", "engine", "unit", "ratio"]),
         _line(["---", "---", *["---:"] * 3, "---", "---:"]),
