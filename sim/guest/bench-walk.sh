@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# The guest's side of `make bench-offload PART=walk`: what a large folio costs at the worst. Swap is full of 64 kB folios,
-# and one slot of each cluster is free: all clusters are among those that have room, and none has any for 64 kB. What it
-# prints is read by hwswap.bench.walk. From the host: SIZES, GiB of swap; LARGE_SEARCH, 0 on a kernel without wide
-# searches.
+# The guest's side of `make bench-offload PART=walk`: what a large folio costs at the worst. Swap is full of 64 kB
+# folios, and one slot of each cluster is free: all clusters are among those that have room, and none has any for 64 kB.
+# What it prints is read by hwswap.bench.walk. From the host: SIZES, GiB of swap; LARGE_SEARCH, 0 on a kernel without
+# wide searches.
 BENCH=/sys/kernel/debug/swap_alloc_bench
 SWAP=/sys/kernel/mm/swap
 

@@ -54,7 +54,7 @@ def parser(prog: str = "hwswap", about: str = ABOUT, parts: Sequence[Callable[[C
 
 
 def main(arguments: Sequence[str] | None = None, top: Parser | None = None) -> int:
-    """Run a command of `hwswap`, or of `top`; return its exit status: 1 where something differs, 2 where it cannot be done.
+    """Run a command of `hwswap`, or of `top`; return its exit status: 1: something differs, 2: it could not be done.
 
     What the user can mend is one sentence.
     So is what was tried again. SIGTERM is as Ctrl-C: guests, engines and builds under way end with the command.

@@ -46,7 +46,7 @@ def test_a_large_folio_finds_holes_of_larger_ones_only_where_any_order_may(guest
 
 
 def test_a_large_folio_looks_at_the_other_device_before_it_looks_further(guest: Guest) -> None:
-    """One device is full of pages, every second of which is free; all of the other one is free, but for what it holds."""
+    """One device is full of pages, every second of which is free; the other one is empty."""
     guest.run(f"swapctl off {DISKS[1]} && echo 'fill {SLOTS - 1} 7 50' >{BENCH}").check()
     guest.run(f"swapctl make {DISKS[1]} && swapctl on {DISKS[1]}").check()
     assert failed(guest, "4 64 0") > 0, "devices take turns, and one of them has no room"
@@ -68,7 +68,7 @@ def test_a_search_without_a_bound_is_refused(guest: Guest, most: str) -> None:
 
 
 def test_known_places_are_taken_and_given_back(guest: Guest) -> None:
-    """Folios of all orders go to places that were free; more than there is room for are refused, and nothing is kept."""
+    """Folios of all orders go to places that were free; of more than there is room for nothing is kept."""
     guest.run(f"echo 'fill {SLOTS} 7 30' >{BENCH}").check()
     used = _used(guest)
     for order in (0, 2, 4, 9):
