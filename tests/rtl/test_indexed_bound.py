@@ -27,11 +27,15 @@ FURTHER = 8
 FURTHER_ROTATING = 3
 """So many more if that device rotates."""
 
+LEFT = 1
+"""Cycles more where the CPU's place is on a device that is on its way off: it is searched, and refused."""
+
 
 @pytest.fixture
 def walking(monkeypatch):
     """Have the golden model note its walks."""
     monkeypatch.setattr(Walking, "longest", (0, 0))
+    monkeypatch.setattr(Walking, "left", False)
     monkeypatch.setattr(operations, "Allocator", Walking)
     return Walking
 
@@ -56,7 +60,7 @@ def test_no_allocation_of_a_random_stream_takes_longer_than_promised(walking, nu
     _, done = fallback.redo(generate(shape), fallback.POLICIES["indexed"])
     took = longest(done, shape)
     # More than an allocation takes that goes on at its CPU's place: the index was asked.
-    assert 8 < took <= promised(*walking.longest), walking.longest
+    assert 8 < took <= promised(*walking.longest) + LEFT * walking.left, walking.longest
 
 
 @pytest.mark.parametrize("devices", [2, 3, 8])
