@@ -48,7 +48,7 @@ def test_a_guest_that_fails_is_one_message(capsys, monkeypatch):
         raise GuestError("it did not boot")
 
     monkeypatch.setitem(command.EXPERIMENTS, "devices", fails)
-    assert cli.main(["experiments", "devices"]) == 1
+    assert cli.main(["experiments", "devices"]) == 2
     assert capsys.readouterr().err == "hwswap: it did not boot\n"
 
 

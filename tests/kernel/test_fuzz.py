@@ -169,5 +169,5 @@ def test_a_trace_that_fits_no_engine_is_refused_before_anything_is_run(tmp_path,
     made, _ = kernel_streams.generate(shape)
     path = tmp_path / "a.hwst"
     trace.write(path, made.header, made.records)
-    assert main(["fuzz", "--replay", str(path)]) == 1
+    assert main(["fuzz", "--replay", str(path)]) == 2
     assert "too large for each engine: they have 8 devices, 4 CPUs and 1024 clusters" in capsys.readouterr().err

@@ -56,7 +56,7 @@ def test_a_sweep_leaves_one_result_and_measures_nothing_twice(grid, capsys, monk
 
 def test_no_slurm_is_one_sentence(grid, capsys, monkeypatch):
     monkeypatch.setenv("PATH", "")
-    assert cli.main(["sweep", str(grid), "--slurm", "2"]) == 1
+    assert cli.main(["sweep", str(grid), "--slurm", "2"]) == 2
     assert "sbatch is not there" in capsys.readouterr().err
 
 
@@ -72,6 +72,6 @@ def test_no_slurm_is_one_sentence(grid, capsys, monkeypatch):
 )
 def test_a_file_that_cannot_be_measured_is_one_sentence(grid, capsys, before, after, said):
     grid.write_text(GRID.replace(before, after))
-    assert cli.main(["sweep", str(grid)]) == 1
+    assert cli.main(["sweep", str(grid)]) == 2
     err = capsys.readouterr().err
     assert said in err and err.count("\n") == 1

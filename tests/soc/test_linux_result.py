@@ -164,6 +164,6 @@ def test_a_part_that_does_not_fit_is_one_sentence(tmp_path):
 )
 def test_what_is_missing_or_unknown_is_one_sentence(options, says, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(linux, "BUILD", tmp_path)
-    assert cli.main(["soc", "linux", *options, "-o", str(tmp_path)]) == 1
+    assert cli.main(["soc", "linux", *options, "-o", str(tmp_path)]) == 2
     said = capsys.readouterr().err
     assert says in said and said.count("\n") == 1

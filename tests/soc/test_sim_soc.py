@@ -112,7 +112,7 @@ def test_the_command_says_what_went_wrong_and_has_a_status(model, probe, tmp_pat
     assert good.returncode == 0
     assert good.stdout.splitlines()[-1] == "HWSWAP-DONE 0"
     bad = command(model, tmp_path / "none.bin")
-    assert bad.returncode == 1
+    assert bad.returncode == 2
     assert len(bad.stderr.splitlines()) == 1
     assert "Traceback" not in bad.stderr
     short = command(model, probe, "--max-cycles", 1000)

@@ -249,8 +249,8 @@ def test_a_result_that_is_not_expected_is_status_1(capsys, monkeypatch):
     assert "not as expected: rvwmo-no-group-fence" in capsys.readouterr().err
 
 
-def test_an_unknown_case_is_one_sentence_and_status_1(capsys):
-    assert cli.main(["marks-race", "nothing"]) == 1
+def test_an_unknown_case_is_one_sentence_and_status_2(capsys):
+    assert cli.main(["marks-race", "nothing"]) == 2
     said = capsys.readouterr().err
     assert "there is no case of the marks 'nothing'" in said
     assert said.count("\n") == 1
