@@ -34,18 +34,18 @@ class Reached:
 
 
 class Walking(Allocator):
-    """Notes the longest walk along the devices: (visits, those of rotating devices).
+    """Note the longest walk along the devices: (visits, those of rotating devices).
 
-    And whether a CPU's place was ever on a device that is on its way off, where a search is in vain.
+    Count the allocations whose CPU's place is on a device under swapoff, where a search is in vain.
     """
 
     longest = 0, 0
-    left = False
+    left = 0
 
     def alloc(self, cpu, order):
         """Allocate."""
         device = self.next_offsets[cpu][order].device
-        type(self).left |= device is not None and not device.writeok
+        type(self).left += device is not None and not device.writeok
         self.walk = 0, 0
         found = super().alloc(cpu, order)
         type(self).longest = tuple(map(max, self.longest, self.walk))

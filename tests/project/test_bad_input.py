@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    """Return what a command says, which ends before a guest boots or an engine is built."""
+    """Return the sentence of a command that is refused before a guest boots or an engine is built."""
     try:
         status = cli.main(arguments)
     except SystemExit as ended:
@@ -52,7 +52,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(
     ("words", "said"),
     [
         (["flash", "BOARD=nope"], "hwswap: board 'nope' is not known: choose one of"),
-        (["linux-card", "BOARD=ulx3s"], "hwswap: "),
+        (["linux-card", "BOARD=ulx3s"], "hwswap: the ULX3S has 32 MB of RAM, too little for Rocket"),
         (["regress", "SEEDS=abc"], "SEEDS=abc is no number: give one in decimal digits"),
         (["fuzz", "OPERATIONS=1e7"], "OPERATIONS=1e7 is no number: give one in decimal digits"),
     ],
@@ -108,7 +108,7 @@ def test_a_run_that_is_interrupted_leaves_the_files_of_the_one_before(tmp_path: 
 
 
 def test_sigterm_ends_a_command_as_ctrl_c_does(tmp_path: Path) -> None:
-    """What runs under the command is ended: its own clean-up runs."""
+    """The clean-up of the command runs."""
     script = (
         "import os, pathlib, signal, sys\n"
         "from hwswap.cli import main\n"
