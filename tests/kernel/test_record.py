@@ -44,7 +44,7 @@ def test_a_script_says_what_the_guest_needs_besides(tmp_path, monkeypatch):
     monkeypatch.setattr(record.paths, "BUILD", tmp_path)
     assert record.needed("# a workload\n") == {}
     text = "# SPDX\n# needs: memhog\n"
-    with pytest.raises(SystemExit, match="memhog is missing: run `make bench-loads` first"):
+    with pytest.raises(RuntimeError, match="memhog is missing: run `make bench-loads` first"):
         record.needed(text)
     (tmp_path / "memhog").mkdir()
     (tmp_path / "memhog/run").write_bytes(b"x")

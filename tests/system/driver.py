@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
+from hwswap.guest import initramfs
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.project import artifacts, retries
 from hwswap.rtl.device_server import EngineServer
@@ -181,8 +182,7 @@ def attached(
 
 def kernel_modules(kernel: artifacts.Artifact = artifacts.KERNEL) -> dict[str, bytes]:
     """Return a kernel's own modules, null_blk among them, as files for a guest."""
-    folder = kernel.path().parent / "modules"
-    return {f"lib/modules/{path.name}": path.read_bytes() for path in sorted(folder.glob("*.ko"))}
+    return initramfs.kernel_modules(kernel.path())
 
 
 def swap_on_queued(guest: Guest) -> None:

@@ -54,10 +54,10 @@ def parser(prog: str = "hwswap", about: str = ABOUT, parts: Sequence[Callable[[C
 
 
 def main(arguments: Sequence[str] | None = None, top: Parser | None = None) -> int:
-    """Run a command of `hwswap`, or of `top`; return its exit status: 1: something differs, 2: it could not be done.
+    """Run a command of `hwswap`, or of `top`; return its exit status.
 
-    What the user can mend is one sentence.
-    So is what was tried again. SIGTERM is as Ctrl-C: guests, engines and builds under way end with the command.
+    It is 0 where nothing differs, 1 where something does, 2 where the command cannot be done. An error that the user can
+    mend is one sentence, and so are retries. SIGTERM acts as Ctrl-C: guests, engines and builds end with the command.
     """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -75,12 +75,6 @@ def _run(arguments: Sequence[str] | None, top: Parser) -> int:
     try:
         options = top.parse_args(arguments)
         return options.run(options)
-    except SystemExit as ended:
-        # What was not made; argparse ends with a number, and has said why.
-        if not isinstance(ended.code, str):
-            raise
-        ERR.print(f"hwswap: {ended.code}", soft_wrap=True, markup=False)
-        return 2
     except Mismatch as mismatch:
         ERR.print(f"hwswap: the trace has {mismatch.expected}, the golden model {mismatch.got}", markup=False)
         return 1

@@ -44,6 +44,11 @@ def archive(files: Mapping[str, tuple[int, Content]], compress: bool = True) -> 
     return gzip.compress(whole, compresslevel=6, mtime=0) if compress else whole
 
 
+def kernel_modules(kernel: Path) -> dict[str, bytes]:
+    """Return the own modules of a kernel, by the path of its boot image, as files for a guest."""
+    return {f"lib/modules/{path.name}": path.read_bytes() for path in sorted((kernel.parent / "modules").glob("*.ko"))}
+
+
 def base(init: Path, busybox: Path, programs: Path, modules: Path | None, early: str = "") -> bytes:
     """The guest's own initramfs: /init, busybox, every program and module of the two folders.
 

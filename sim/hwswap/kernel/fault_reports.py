@@ -21,6 +21,7 @@ from typing import Any
 
 from rich.console import Console
 
+from hwswap.guest.initramfs import kernel_modules
 from hwswap.guest.qemu import Guest, Machine
 from hwswap.project import artifacts, paths, printed
 from hwswap.results import schema
@@ -154,7 +155,6 @@ def files(report: Report, mode: str) -> dict[str, bytes]:
     """Return what the guest is given: the scripts, the report's own programs, and the kernel's own modules."""
     programs = OUTPUT / report.name / "bin"
     given = {"reports/lib.sh": FOLDER / "lib.sh", "reports/run.sh": report.folder / "run.sh"}
-    given |= {f"lib/modules/{each.name}": each for each in (kernel_of(mode).path().parent / "modules").glob("*.ko")}
     for source in programs_of(report):
         name = source.stem
         command = ["make", "-s", "-C", str(WORKLOADS), f"OUT={programs}", f"PROGRAMS={name}", f"VPATH={source.parent}"]
@@ -162,7 +162,7 @@ def files(report: Report, mode: str) -> dict[str, bytes]:
         if done.returncode:
             raise RuntimeError(f"{report.name}: {name}.c cannot be built:\n{done.stderr}")
         given[f"bin/{name}"] = programs / name
-    return {name: path.read_bytes() for name, path in sorted(given.items())}
+    return {name: path.read_bytes() for name, path in sorted(given.items())} | kernel_modules(kernel_of(mode).path())
 
 
 @contextmanager

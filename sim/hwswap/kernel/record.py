@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from hwswap.guest.initramfs import kernel_modules
 from hwswap.guest.qemu import Guest, Machine
 from hwswap.kernel import ftrace
 from hwswap.project import artifacts, paths, provenance
@@ -125,9 +126,7 @@ def record(
     text = (WORKLOADS / f"{workload}.sh").read_text()
     job = f"SEED={seed}\n{trace_on(events(workload, text))}\n( set -e\n. /workload ) || exit 1\n{TRACE_OFF}"
     console = Console(stderr=True, quiet=quiet)
-    files = {"workload": text.encode(), **needed(text)}
-    for module in sorted((artifacts.KERNEL.path().parent / "modules").glob("*.ko")):
-        files[f"lib/modules/{module.name}"] = module.read_bytes()
+    files = {"workload": text.encode(), **needed(text), **kernel_modules(artifacts.KERNEL.path())}
     with (
         console.status("booting the guest") as status,
         Guest(machine(workload, text, cpus), files=files, job=job, boot_timeout=timeout) as guest,

@@ -48,7 +48,7 @@ def need(path: Path) -> Path:
     """Return `path`, or stop with one sentence that says which make target makes it."""
     if not path.exists():
         folder = path.relative_to(BUILD).parts[0] if path.is_relative_to(BUILD) else "setup"
-        raise SystemExit(f"{path} is missing: run `make {TARGETS.get(folder, folder)}` first.")
+        raise RuntimeError(f"{path} is missing: run `make {TARGETS.get(folder, folder)}` first.")
     return path
 
 
