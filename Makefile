@@ -14,7 +14,7 @@ PYTEST := $(ENV) python -m pytest$(if $(REPORT), --junitxml=$(REPORT))
 AT_ONCE := -n $(shell nproc) --dist worksteal
 BY_FILE := -n $(shell nproc) --dist loadfile
 
-# Found before anything is built.
+# Refuse what is no number before anything is built.
 $(foreach name,SEED SEEDS JOBS OPERATIONS DAYS,$(if $(shell printf %s '$($(name))' | tr -d 0-9),\
 	$(error $(name)=$($(name)) is no number: give one in decimal digits)))
 

@@ -43,7 +43,6 @@ if [ "$LARGE_SEARCH" != 0 ]; then
 	echo "$LARGE_SEARCH" >/sys/kernel/mm/swap/large_search && echo 1 >/sys/kernel/mm/swap/any_order || exit 1
 fi
 for SEED in $SEEDS; do
-	echo "@seed $SEED"
 	swap_on 0 1 2 3 || exit 1
 	if [ "$GRANTS" = engine ]; then
 		insmod /lib/modules/hwswap.ko mode=hint || exit 1

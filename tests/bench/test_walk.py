@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the bench of the longest calls makes of the lines of its guests."""
+"""Check how the bench of the longest calls reads and judges the lines of its guests."""
 
 import json
 import struct

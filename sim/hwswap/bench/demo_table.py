@@ -98,8 +98,8 @@ def bench_table(benches: Mapping[str, Any], fragmented: bool = False) -> Table:
     return table
 
 
-def verdict(benches: Mapping[str, Any], splits: Mapping[str, int], of: int) -> list[str]:
-    """Return what the benches and the folios split, of so many, say in three sentences."""
+def verdict(benches: Mapping[str, Any], splits: Mapping[str, int], tried: int) -> list[str]:
+    """Return three sentences: on tuned software, on grants, and on the large folios split of those tried."""
 
     def ratio(op: str, order: int, of: str, to: str, state: str = "") -> str:
         after, before = (average(benches, state + name, op, order) for name in (of, to))
@@ -115,7 +115,7 @@ def verdict(benches: Mapping[str, Any], splits: Mapping[str, int], of: int) -> l
         f"{ratio('alloc', 0, 'hint', 'off', 'fragmented-')} and {ratio('free', 0, 'hint', 'off', 'fragmented-')}."
     )
     full = (
-        f"Where swap is 92 % full the kernel splits {splits['linux']:,} of {of:,} large folios, a wide search by "
+        f"Where swap is 92 % full the kernel splits {splits['linux']:,} of {tried:,} large folios, a wide search by "
         f"software {splits['wide']:,}, grants that keep a cluster to one order {splits['indexed']:,}."
     )
     return [tuned, grants, full]

@@ -167,10 +167,6 @@ def measure(output: Path, short: bool) -> dict[str, Any]:
     return report
 
 
-def _case(run: Entry) -> tuple[int, int]:
-    return run["devices"], run["percent"]
-
-
 def split(run: Entry) -> int:
     """Return how many large folios a run has split."""
     return sum(run["split"].values())
@@ -186,7 +182,7 @@ def grouped(report: dict[str, Any]) -> dict[tuple[int, int, str], list[Entry]]:
     order = (*PLACEMENTS, *RTL_PLACEMENTS)
 
     def key(run: Entry) -> tuple[int, int, int]:
-        return *_case(run), order.index(run["placement"])
+        return run["devices"], run["percent"], order.index(run["placement"])
 
     return {
         (devices, percent, order[place]): list(group)

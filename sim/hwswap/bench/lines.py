@@ -10,6 +10,11 @@ TOLERANCE = 0.03
 """Calls of one guest and of the next differ by no more, as what else runs at the moment is not the same."""
 
 
+def call(line: Mapping[str, Any]) -> str:
+    """Return what a line's call is, by its operation and order, as "allocate order 0"."""
+    return f"{'allocate' if line['op'] == 'alloc' else 'free'} order {line['order']}"
+
+
 def figures(lines: Iterable[tuple[str, str, Mapping[str, Any]]], unit: str = "instructions") -> list[Figure]:
     """Return a figure for each line that has calls: the average, with median and 99th percentile.
 
@@ -19,7 +24,7 @@ def figures(lines: Iterable[tuple[str, str, Mapping[str, Any]]], unit: str = "in
     """
     return [
         Figure(
-            f"{'allocate' if line['op'] == 'alloc' else 'free'} order {line['order']}, {state}".removesuffix(", "),
+            f"{call(line)}, {state}".removesuffix(", "),
             column,
             line["avg"],
             unit,

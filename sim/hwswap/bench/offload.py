@@ -48,7 +48,7 @@ Backend = Literal["none", "software", "engine"]
 
 @dataclass(frozen=True)
 class Column:
-    """A kernel, who gives grants, and how a place is found without."""
+    """A kernel, its backend of grants, and its way to find a place without one."""
 
     kernel: artifacts.Artifact = artifacts.KERNEL
     backend: Backend = "none"
@@ -83,7 +83,7 @@ FAILS: Sequence[tuple[int, int]] = ((2, 400), (4, 400), (9, 32))
 
 SHORT_FAILS: Sequence[tuple[int, int]] = ((4, 100),)
 
-MEANS = ("timer", "min", "p50", "avg", "p99", "p999", "all", "engine", "granted")
+MEANS = ("p50", "avg", "p99", "p999", "all", "engine")
 """Figures of a line whose mean is taken over the seeds."""
 
 Entry = dict[str, Any]
@@ -173,7 +173,7 @@ def measure(seeds: Sequence[int], short: bool) -> dict[str, Any]:
 
 
 def figures(report: dict[str, Any]) -> Figures:
-    """Returns the entries by column, operation, order and state."""
+    """Return the entries by column, operation, order and state."""
     return {(e["column"], e["op"], e["order"], e["state"]): e for e in report["bench"]}
 
 
@@ -183,9 +183,8 @@ def table(report: dict[str, Any], title: str, cell: Callable[[Entry], str]) -> T
     found = figures(report)
     for op, order, state in dict.fromkeys((e["op"], e["order"], e["state"]) for e in report["bench"]):
         row = [found.get((column, op, order, state)) for column in COLUMNS]
-        verb = "allocate" if op == "alloc" else "free"
-        words = "no room" if state == FAIL else STATES[state]
-        view.add_row(f"{verb} order {order}, {words}", *(cell(entry) if entry else "-" for entry in row))
+        name = f"{lines.call({'op': op, 'order': order})}, {STATES.get(state, 'no room')}"
+        view.add_row(name, *(cell(entry) if entry else "-" for entry in row))
     return view
 
 
@@ -210,11 +209,10 @@ def all_work(named: Iterable[tuple[str, str, Entry]]) -> Iterator[Figure]:
     """
     for column, state, line in named:
         if column != "engine":
-            what = f"{'allocate' if line['op'] == 'alloc' else 'free'} order {line['order']}, {state}"
             spread = {"thread": line["engine"]} if line.get("engine") else {}
             spread |= {name: line[name] for name in ("p999", "max")}
             spread |= {f"{name} mean of a seed": line[name] for name in ("least", "greatest")}
-            yield Figure(what, column, line["all"], "instructions", spread, lines.TOLERANCE)
+            yield Figure(f"{lines.call(line)}, {state}", column, line["all"], "instructions", spread, lines.TOLERANCE)
 
 
 def save(report: dict[str, Any]) -> None:

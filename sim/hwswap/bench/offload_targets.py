@@ -4,6 +4,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from hwswap.bench import lines
 from hwswap.bench.targets import Target
 
 STATES = {"empty": "empty", "50": "half full", "90": "90 % full"}
@@ -67,11 +68,9 @@ def calls(figures: Figures) -> list[Target]:
         if column != "tuned":
             continue
         # All work of order 9 is counted: most of it may be a worker's.
-        figure = "all" if (op, order) == ("alloc", 9) else "avg"
+        figure, said = ("all", "all work") if (op, order) == ("alloc", 9) else ("avg", "average")
         before = figures["unpatched", op, order, state][figure]
-        name = (
-            f"tuned, {'allocate' if op == 'alloc' else 'free'} order {order}, {STATES.get(state, 'no room')}, average"
-        )
+        name = f"tuned, {lines.call({'op': op, 'order': order})}, {STATES.get(state, 'no room')}, {said}"
         found.append(_share(name, before, e[figure], TUNED.get((op, order, state), 1.0)))
 
     def pair(op: str, order: int, state: str, figure: str = "avg") -> tuple[float, float]:
@@ -108,7 +107,7 @@ def fallbacks(rates: Rates) -> list[Target]:
             name = f"fall-backs, {percent} % full, {placement}"
             # Where nothing falls back without grants, nothing was shown.
             met = before > 0 and after <= before * share
-            found.append(Target(name, f"{before:.2%} -> {after:.2%}", f"at most {share:.0%} of them", met))
+            found.append(Target(name, f"{before:.2%} -> {after:.2%}", f"at most {share:.0%} of that", met))
         after, spent = rates[2, percent, "wide"]
         met = before > 0 and after <= WIDE
         found.append(Target(f"fall-backs, {percent} % full, wide", f"{after:.3%}", f"at most {WIDE:.1%}", met))

@@ -6,6 +6,7 @@ beside it as results/NAME.md. README's verdict and its checks are between commen
 """
 
 import itertools
+import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -110,8 +111,8 @@ def verdict(results: Mapping[str, Result], rows: Sequence[Mapping[str, str]]) ->
             raise ResultError(f"'{row['what']}' of {row['result']} has no column {missing[0]}, which pages.toml names")
         value = {key: found[name].value for key, name in names.items()}
         best = min(value[key] for key in value if key != "engine")
-        # Where software has none of it left, the engine can only be as good.
-        ratio = value["engine"] / best if best else float(value["engine"] > 0) + 1
+        # Where the best software leaves nothing, the engine is even at 0.
+        ratio = value["engine"] / best if best else 1 if not value["engine"] else math.inf
         box = "**pays**" if ratio < 1 - EVEN else "**loses**" if ratio > 1 + EVEN else "even"
         values = [number(value[key]) if key in value else "-" for key in ("software", "tuned", "engine")]
         unit = found[names["engine"]].unit
