@@ -56,8 +56,8 @@ def parser(prog: str = "hwswap", about: str = ABOUT, parts: Sequence[Callable[[C
 def main(arguments: Sequence[str] | None = None, top: Parser | None = None) -> int:
     """Run a command of `hwswap`, or of `top`; return its exit status.
 
-    It is 0 where nothing differs, 1 where something does, 2 where the command cannot be done. An error that the user can
-    mend is one sentence, and so are retries. SIGTERM acts as Ctrl-C: guests, engines and builds end with the command.
+    It is 0 where nothing differs, 1 where something does, 2 where the command cannot be done. An error that the user
+    can mend is one sentence, and so are retries. SIGTERM acts as Ctrl-C: guests, engines and builds end with the command.
     """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
