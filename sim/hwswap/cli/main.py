@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None, top: Parser | None = None) -> i
     """Run a command of `hwswap`, or of `top`; return its exit status.
 
     It is 0 where nothing differs, 1 where something does, 2 where the command cannot be done. An error that the user
-    can mend is one sentence, and so are retries. SIGTERM acts as Ctrl-C: guests, engines and builds end with the command.
+    can mend is one sentence, and so are retries. SIGTERM acts as Ctrl-C: guests, engines and builds end with it.
     """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
