@@ -295,13 +295,14 @@ bench-harts: # the same on 1, 2 and 4 Rocket harts with the kernel's locks: cycl
 	@$(MAKE) --no-print-directory bench-soc CPU=rocket4
 
 soc-linux: setup ## Linux on the simulated SoC with a Rocket CPU swaps in every mode, measured [MODES=off,hint]
-	@$(B) rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
+	@$(B) rtl-soc soc-model-rocket fpga kernel-riscv kernel-riscv-unpatched modules-riscv initramfs-riscv
 	@$(ENV) python -m hwswap soc linux $(if $(MODES),--modes $(MODES))
 
-soc-linux-smp: all_harts := 1,2,4
-soc-linux-smp: setup ## Linux on several Rocket harts of the simulated SoC: calls beside each other [HARTS=1,2,4]
-	@$(B) rtl-soc4 soc-model-rocket4 fpga kernel-riscv-smp modules-riscv-smp initramfs-riscv-smp
-	@$(ENV) python -m hwswap soc linux --harts $(or $(HARTS),$(all_harts))
+soc-linux-smp: all_harts := 1,2,3,4
+soc-linux-smp: setup ## Linux on several Rocket harts of the simulated SoC: calls beside each other [HARTS=] [MODES=]
+	@$(B) rtl-soc4 soc-model-rocket4 fpga kernel-riscv-smp kernel-riscv-smp-unpatched modules-riscv-smp \
+		initramfs-riscv-smp
+	@$(ENV) python -m hwswap soc linux --harts $(or $(HARTS),$(all_harts)) $(if $(MODES),--modes $(MODES))
 
 linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux from: build/linux-BOARD (docs/soc.md)
 	@$(ENV) python -m hwswap.cli.steps board $(or $(BOARD),ecpix5) rocket

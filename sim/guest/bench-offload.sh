@@ -6,12 +6,15 @@
 # LARGE_SEARCH, clusters more that a large folio may look into; KNOWN (see allocator-bench).
 . /allocator-bench
 
-# grants on, grants off: begin and end them. The engine is simulated, or in software, which runs before each call of the
-# bench and never within one.
+# grants on, grants off ORDER: begin and end them. The engine is simulated, or in software, which runs before each call
+# of the bench and never within one, and says what that took.
 grants() {
 	case $GRANTS-$1 in
 	software-on) insmod /lib/modules/hwswap_softgrants.ko period_us=0 placement=indexed sparing=0 ;;
-	software-off) rmmod hwswap_softgrants ;;
+	software-off)
+		sed -n "s/^\(grants\|cycles\) /@\1 $2 /p" /sys/kernel/debug/hwswap_softgrants/stats
+		rmmod hwswap_softgrants
+		;;
 	engine-on) echo hint >/sys/module/hwswap/parameters/mode ;;
 	engine-off) echo off >/sys/module/hwswap/parameters/mode ;;
 	esac
@@ -23,7 +26,7 @@ run() {
 	allocator_bench empty "$1" "$2" "$3" || return 1
 	for percent in 50 10; do
 		# An engine keeps free clusters back, so swap is filled by the kernel's own search.
-		grants off && echo "fill $4 $SEED $percent $1" >$BENCH && grants on || return 1
+		grants off "$1" && echo "fill $4 $SEED $percent $1" >$BENCH && grants on || return 1
 		allocator_bench "$((100 - percent))" "$1" "$2" "$3" || return 1
 		# Nothing but single pages is free. An oracle has no place to name.
 		if [ "$1$percent" = 010 ] && [ ! "$KNOWN" ]; then
@@ -36,7 +39,7 @@ run() {
 	for module in hwswap hwswap_softgrants; do
 		[ ! -e /sys/kernel/debug/$module ] || sed 's/^/@verify /' /sys/kernel/debug/$module/verify
 	done
-	grants off
+	grants off "$1"
 }
 
 if [ "$LARGE_SEARCH" != 0 ]; then

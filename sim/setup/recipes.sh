@@ -82,14 +82,14 @@ make_litex_example() {
 	rm -rf "$1/soc/software"
 }
 
-# make_kernel DIRECTORY ARCH SOURCE
+# make_kernel DIRECTORY ARCH SOURCE [FRAGMENT...]: of these configurations, or of the architecture's own
 make_kernel() {
 	# Always in the same place, so that ccache knows the files again when a patch has changed.
 	local work=kernel-work
 	[ "$2" = x86 ] || work+=-$2
 	(
 		flock 8
-		ARCH=$2 JOBS=$jobs KERNEL_WORK=$HWSWAP_CACHE/$work sim/setup/kernel.sh "$3" "$1" 8>&-
+		ARCH=$2 JOBS=$jobs KERNEL_CONFIG=${*:4} KERNEL_WORK=$HWSWAP_CACHE/$work sim/setup/kernel.sh "$3" "$1" 8>&-
 	) 8>"$HWSWAP_CACHE/locks/$work"
 }
 
@@ -101,19 +101,19 @@ make_kernel_checking() {
 		KCSAN_SANITIZE=n KCSAN_SANITIZE_{swapfile,swap_state,swap_grants,swap_offload}.o=y
 		KCSAN_INSTRUMENT_BARRIERS_{spinlock,mutex,rwsem,percpu-rwsem,tree,update,srcutree}.o=y
 	)
-	MAKEFLAGS="${variables[*]}" KERNEL_CONFIG="sw/driver/kernel.config sw/driver/$1.config" make_kernel "$2" x86 "$3"
+	MAKEFLAGS="${variables[*]}" make_kernel "$2" x86 "$3" sw/driver/{kernel,"$1"}.config
 }
 
 # The kernel to compare with: of the series only the bench, two patches, which touch nothing else; the same
 # configuration but for the option that is not there then.
 bench_patches=(sw/driver/patches/*-bench-*.patch)
 
-# make_kernel_unpatched DIRECTORY SOURCE
+# make_kernel_unpatched DIRECTORY ARCH SOURCE FRAGMENT...
 make_kernel_unpatched() {
 	mkdir "$1/patches"
 	cp "${bench_patches[@]}" "$1/patches"
-	grep -Ev '^CONFIG_SWAP_(OFFLOAD|GRANTS)=' sw/driver/kernel.config >"$1/fragment"
-	KERNEL_PATCHES=$1/patches KERNEL_CONFIG=$1/fragment make_kernel "$1" x86 "$2"
+	cat "${@:4}" | grep -Ev '^CONFIG_SWAP_(OFFLOAD|GRANTS)=' >"$1/fragment"
+	KERNEL_PATCHES=$1/patches make_kernel "$1" "$2" "$3" "$1/fragment"
 }
 
 # The kernel before swap tables, to compare with: nothing of the series, and a configuration that also has nodes, with
@@ -121,20 +121,7 @@ make_kernel_unpatched() {
 stock_fragments=(sw/driver/kernel.config sw/driver/kernel-6.12.config)
 
 # make_kernel_stock DIRECTORY SOURCE
-make_kernel_stock() { KERNEL_PATCHES='' KERNEL_CONFIG=${stock_fragments[*]} make_kernel "$1" x86 "$2"; }
-
-# The kernel of the simulated SoC with four harts: with a patch more, which lets the bench run on several CPUs.
-smp_fragment=litex/linux/kernel-smp.config smp_patches=litex/linux/patches
-
-# make_kernel_riscv_smp DIRECTORY SOURCE
-make_kernel_riscv_smp() {
-	mkdir "$1/patches"
-	# In this order, by their names.
-	cp sw/driver/patches/*.patch "$1/patches"
-	local patch
-	for patch in "$smp_patches"/*.patch; do cp "$patch" "$1/patches/smp-${patch##*/}"; done
-	KERNEL_PATCHES=$1/patches KERNEL_CONFIG="litex/linux/kernel.config $smp_fragment" make_kernel "$1" riscv "$2"
-}
+make_kernel_stock() { KERNEL_PATCHES='' make_kernel "$1" x86 "$2" "${stock_fragments[@]}"; }
 
 # make_modules DIRECTORY KERNEL [VARIABLE=VALUE...]
 make_modules() {
@@ -202,9 +189,12 @@ make_load_program() {
 # make_initramfs_riscv DIRECTORY SUFFIX: of the kernel and the driver whose names end so
 make_initramfs_riscv() {
 	make -C litex/linux/init SYSROOT="$HWSWAP_ROOT/build/kernel-$2/sysroot" OUT="$1"
-	riscv64-linux-gnu-strip --strip-debug -o "$1/hwswap.ko" "build/modules-$2/hwswap.ko"
-	sim/setup/env python -m hwswap_soc.linux.linux_image --init "$1/init" --module "$1/hwswap.ko" \
-		--output "$1/initramfs.cpio"
+	local module modules=()
+	for module in hwswap hwswap_softgrants; do
+		riscv64-linux-gnu-strip --strip-debug -o "$1/$module.ko" "build/modules-$2/$module.ko"
+		modules+=(--module "$1/$module.ko")
+	done
+	sim/setup/env python -m hwswap_soc.linux.linux_image --init "$1/init" "${modules[@]}" --output "$1/initramfs.cpio"
 }
 
 # make_engine_part DIRECTORY RTL MAPPING

@@ -90,6 +90,13 @@ def test_seeds_are_taken_together_and_the_oracle_never_fails() -> None:
         offload.entries("oracle", first, (1,), short=True)
 
 
+def test_a_threads_own_instructions_are_told_by_grant() -> None:
+    text = "\n".join(f"@grants {order} {grants}\n@cycles {order} 900" for order, grants in ((0, 1), (0, 2), (4, 0)))
+    assert offload.thread(text) == {0: 600}
+    (figure,) = offload.grants({0: 600})
+    assert (figure.what, figure.of, figure.value) == ("the thread's own, a grant of order 0", "grants", 600)
+
+
 def row_names(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith("@bench")]
 
@@ -138,7 +145,10 @@ def test_fallbacks_are_counted_and_judged() -> None:
     found = entries(1, mixed(SPLITS))
     assert fallbacks.rates({"runs": found})[2, 92, "indexed"] == (0.048, 248)
     assert judged(found) == ["open"]
-    assert fallbacks.table({"runs": found}).row_count == 2 * len(SPLITS) - len(fallbacks.RTL_PLACEMENTS)
+    long = {"runs": found, "churn": found[:1]}
+    assert fallbacks.table(long).row_count == 2 * len(SPLITS) - len(fallbacks.RTL_PLACEMENTS) + 1
+    last = fallbacks.figures(long)[-1]
+    assert (last.what, last.of, last.value) == ("2 devices, 92 % full, 10,240 MB of churn on two CPUs", "linux", 480)
 
 
 def test_a_search_that_takes_longer_is_a_missed_target() -> None:
@@ -153,7 +163,7 @@ def test_fallbacks_of_several_seeds_are_judged_by_their_mean() -> None:
     first = entries(1, mixed(SPLITS))
     second = entries(2, mixed(SPLITS | {"linux": 400, "indexed": 0, "open": 1}, seed=2))
     assert (judged(first), judged(second), judged(first + second)) == (["open"], [], [])
-    rows = fallbacks.table({"runs": first + second})
+    rows = fallbacks.table({"runs": first + second, "churn": []})
     assert list(rows.columns[4].cells)[:4] == ["1,600", "440", "120", "4"]
 
 
@@ -161,6 +171,7 @@ def test_the_script_is_told_what_to_run() -> None:
     script = fallbacks.job(1, DEVICES, fallbacks.runs(1, DEVICES, LEVELS))
     assert "DISKS='0:5 1:5'" in script
     assert "\nwide 92 235 117\n" in script
+    assert "\nwide 92 235 9000\n" in fallbacks.job(1, DEVICES, fallbacks.runs(1, DEVICES, LEVELS), churn=9000)
 
 
 def test_a_size_that_was_not_counted_is_refused() -> None:

@@ -11,7 +11,7 @@ from hwswap.project.paths import ROOT
 from hwswap_soc.linux import linux_plan
 from hwswap_soc.linux.linux_result import Collected, failures
 
-INIT = ROOT / "litex/linux/init/init.c"
+INIT = ROOT / "litex/linux/init"
 HOST = Path(__file__).parent / "firmware/init_host.h"
 MODE = "write /sys/module/hwswap/parameters/mode"
 BENCH = "write /sys/kernel/debug/swap_alloc_bench"
@@ -19,6 +19,9 @@ CALLS = [{"op": op, "order": 0, "n": 8, "failed": 0, "granted": 8, "avg": 2000} 
 FILES = {
     "proc/vmstat": "nr_free_pages 1\nthp_swpout 9\npswpin 10\npswpout 20\n",
     "hwswap.ko": "",
+    "hwswap_softgrants.ko": "",
+    "sys/devices/system/cpu/online": "0-3\n",
+    "sys/kernel/debug/hwswap_softgrants/stats": "grant_units 9\ngrants 40\ncycles 900\n",
     "dev/ram0": "",
     "dev/ram1": "",
     "sys/module/hwswap/parameters/mode": "off\n",
@@ -37,7 +40,7 @@ def program(tmp_path_factory) -> Path:
     output = tmp_path_factory.mktemp("init") / "init"
     command = ["gcc", "-std=gnu11", "-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     command += ["-Wall", "-Wextra", "-Werror", "-Wno-unused-result", "-Wno-unused-value"]
-    subprocess.run([*command, "-include", HOST, "-o", output, INIT], check=True)
+    subprocess.run([*command, "-include", HOST, "-o", output, *INIT.glob("*.c")], check=True)
     return output
 
 
@@ -128,6 +131,59 @@ def test_a_plan_for_several_harts_names_how_many_make_the_calls(boot):
         *(f"cpus {harts} 0 {count} 0" for harts in (1, 2) for count in (1, 96)),
         "drop",
     ]
+
+
+def test_a_thread_gets_the_last_cpu_and_is_gone_while_swap_is_filled(boot):
+    said, done = boot("hwswap_modes=thread,off hwswap_plan=bench:0:8:0:3,bench:0:8:0:4,fill:4096:10,bench:0:8:0:1")
+    # On four CPUs the bench would be in the thread's way.
+    assert [line.removeprefix("write ") for line in done[done.index(f"{MODE} off") :]] == [
+        "/sys/module/hwswap/parameters/mode off",
+        "load module cpu=3 clusters=256",
+        *(f"/sys/kernel/debug/swap_alloc_bench cpus 3 0 {count} 0" for count in (1, 8)),
+        "swapon /dev/ram1",
+        "unload hwswap_softgrants",
+        "/sys/module/hwswap/parameters/mode off",
+        "/sys/kernel/debug/swap_alloc_bench fill 4095 1 10",
+        "/sys/module/hwswap/parameters/mode off",
+        "load module cpu=3 clusters=256",
+        *(f"/sys/kernel/debug/swap_alloc_bench cpus 1 0 {count} 0" for count in (1, 8)),
+        "/sys/kernel/debug/swap_alloc_bench drop",
+        "swapoff /dev/ram1",
+        "unload hwswap_softgrants",
+        "/sys/module/hwswap/parameters/mode off",
+        *(f"/sys/kernel/debug/swap_alloc_bench cpus {n} 0 {count} 0" for n in (3, 4) for count in (1, 8)),
+        "swapon /dev/ram1",
+        "/sys/module/hwswap/parameters/mode off",
+        "/sys/kernel/debug/swap_alloc_bench fill 4095 1 10",
+        "/sys/module/hwswap/parameters/mode off",
+        *(f"/sys/kernel/debug/swap_alloc_bench cpus 1 0 {count} 0" for count in (1, 8)),
+        "/sys/kernel/debug/swap_alloc_bench drop",
+        "swapoff /dev/ram1",
+        "swapoff /dev/ram0",
+        "unload hwswap",
+    ]
+    own = collect(said).modes["thread"].thread
+    assert [(line["full"], line["cpus"], line["calls"]) for line in own] == [(0, 3, 27), (1, 1, 9)]
+
+
+def test_a_thread_on_one_cpu_is_refused(boot):
+    said, _ = boot("hwswap_modes=thread hwswap_plan=bench:0:8:0:1", online="0\n")
+    assert any("takes a CPU of its own" in line for line in said)
+
+
+def test_the_oracle_knows_its_places(boot):
+    _, done = boot("hwswap_modes=oracle hwswap_plan=bench:4:8:0:2,bench:0:8:0")
+    assert f"{MODE} off" in done
+    assert [line for line in done if line.startswith(BENCH)] == [
+        *(f"{BENCH} known cpus 2 4 {count} 0" for count in (1, 8)),
+        *(f"{BENCH} known 0 {count} 0" for count in (1, 8)),
+    ]
+
+
+def test_an_unpatched_kernel_gets_no_driver(boot):
+    said, done = boot(linux_plan.bootargs(("unpatched",)))
+    assert collect(said).phases == ["init", "mode unpatched", "swapoff"]
+    assert not [line for line in done if "hwswap" in line]
 
 
 def test_a_bit_that_changed_is_a_wrong_byte(boot):

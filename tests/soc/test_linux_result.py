@@ -75,8 +75,8 @@ def test_a_good_run_has_no_failures():
         ("differences 0", "differences 2", "what the engine reads differs"),
         ("clusters 64 differences 0", "no such device", "what the engine reads differs"),
         ('"failed":0', '"failed":1', "1 of 8 alloc of order 0 failed"),
-        ('"granted":8', '"granted":0', "hint: no folio of order 0 was placed by the engine"),
-        ('"granted":8', '"granted":0', "scan: no folio of order 9 was placed by the engine"),
+        ('"granted":8', '"granted":0', "hint: no folio of order 0 was placed by a grant"),
+        ('"granted":8', '"granted":0', "scan: no folio of order 9 was placed by a grant"),
         ("grants_popped 40", "detaches 1", "gave the engine up"),
         ("HWSWAP-DONE 0", "HWSWAP-DONE 1", "ended with status 1"),
         ("HWSWAP-DONE 0", "", "did not come to its end"),
@@ -113,9 +113,10 @@ def test_a_table_has_ratios_to_its_first_column(capsys):
 
 
 def test_calls_are_figures_of_two_states():
-    empty, full = linux_figures.calls(collect(console()))
-    assert {figure.what for figure in full} == {"allocate order 0, 90 % full", "free order 0, 90 % full"}
-    assert ("allocate order 9", "hint", 60008) in [(figure.what, figure.of, figure.value) for figure in empty]
+    found = linux_figures.calls(collect(console()))
+    full = {figure.what for figure in found if "full" in figure.what}
+    assert full == {"allocate order 0, 90 % full", "free order 0, 90 % full"}
+    assert ("allocate order 9", "hint", 60008) in [(figure.what, figure.of, figure.value) for figure in found]
 
 
 def test_each_number_of_harts_is_measured_by_itself_and_what_is_missing_is_said():
@@ -133,6 +134,22 @@ def test_each_number_of_harts_is_measured_by_itself_and_what_is_missing_is_said(
     found = {(figure.what, figure.of): figure.value for figure in figures}
     assert found["an allocation and its free, empty, order 4, 2 harts", "off"] == 3000
     assert found["an allocation and its free, 90 % full, order 0, 1 harts", "hint"] == 1814
+
+
+def test_a_thread_that_grants_leaves_a_hart_out_and_its_own_cycles_are_figures():
+    lines = []
+    for state, kind in ((0, "bench"), (1, "full")):
+        for order in (0, 4):
+            lines += [bench("thread", op, order, 700, 8, kind, cpus=1) for op in ("alloc", "free")]
+            own = {"full": state, "order": order, "cpus": 1, "calls": 193, "grants": 4 - state, "cycles": 9650}
+            lines.append(line("thread", "thread", **own))
+    figures, missing = linux_figures.on_harts(collect(lines), (1, 2), ("thread",))
+    assert not missing
+    found = {figure.what: (figure.value, figure.spread) for figure in figures}
+    assert len(found) == 2 * len(linux_figures.CASES)
+    assert found["an allocation and its free, empty, order 4, 1 harts"] == (1400, {})
+    own = "the thread's own, by allocation and free, 90 % full, order 0, 1 harts"
+    assert found[own] == (50, {"by grant": 9650 / 3})
 
 
 @pytest.mark.parametrize("text", ["2", "1,1", "2,1", "1,5", "1,", "", "1,x"])
@@ -158,8 +175,9 @@ def test_a_part_that_does_not_fit_is_one_sentence(tmp_path):
     ("options", "says"),
     [
         (["--modes", "off"], "run 'make soc-linux'"),
-        (["--harts", "1,2"], "run 'make soc-linux-smp'"),
-        (["--modes", "fast"], "--modes takes some of off, hint, scan"),
+        (["--harts", "1,2", "--modes", "thread"], "run 'make soc-linux-smp'"),
+        (["--modes", "fast"], "--modes takes some of unpatched, off, hint, scan"),
+        (["--modes", "off,thread"], "give --harts 1,2 or more"),
     ],
 )
 def test_what_is_missing_or_unknown_is_one_sentence(options, says, tmp_path, monkeypatch, capsys):

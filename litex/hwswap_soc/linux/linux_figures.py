@@ -9,18 +9,19 @@ from hwswap.bench.lines import TOLERANCE
 from hwswap.results.schema import Figure
 
 from hwswap_soc.linux import devicetree
+from hwswap_soc.linux.linux_plan import THREAD
 from hwswap_soc.linux.linux_result import Collected, Mode
 
 CASES = {"empty, order 0": (0, False), "empty, order 4": (4, False), "90 % full, order 0": (0, True)}
 """What is measured on each number of harts: the order, and whether the area is nearly full."""
 
 
-def calls(collected: Collected) -> tuple[list[Figure], list[Figure]]:
+def calls(collected: Collected) -> list[Figure]:
     """Return a figure for each call: on an empty area, and on one that is 90 % full."""
     modes = collected.modes.items()
     empty = [_median(mode, "", line) for mode, found in modes for line in found.benches if line["n"]]
     full = [_median(mode, ", 90 % full", line) for mode, found in modes for line in found.full if line["n"]]
-    return empty, full
+    return empty + full
 
 
 def _median(mode: str, state: str, line: dict[str, Any]) -> Figure:
@@ -31,9 +32,15 @@ def _median(mode: str, state: str, line: dict[str, Any]) -> Figure:
 
 
 def on_harts(collected: Collected, harts: Sequence[int], modes: Sequence[str]) -> tuple[list[Figure], list[str]]:
-    """Return a figure for each mode, case and number of harts, and a sentence for each that was not measured."""
+    """Return a figure for each mode, case and number of harts, and a sentence for each that was not measured.
+
+    A thread that grants takes the last hart, so nothing is measured on all; its own cycles are without those in which
+    it looks for work and finds none.
+    """
     figures, missing = [], []
     for mode, (case, (order, full)), number in product(modes, CASES.items(), harts):
+        if mode == THREAD and number == max(harts):
+            continue
         found = collected.modes.get(mode, Mode())
         lines = found.full if full else found.benches
         medians = {line["op"]: line["p50"] for line in lines if (line["order"], line.get("cpus")) == (order, number)}
@@ -42,6 +49,11 @@ def on_harts(collected: Collected, harts: Sequence[int], modes: Sequence[str]) -
             figures.append(Figure(what, mode, sum(medians.values()), "CPU cycles", {}, 0.05))
         else:
             missing.append(f"{mode}: {case} on {number} harts was not measured.")
+        for own in found.thread:
+            if (own["order"], own["cpus"], own["full"]) == (order, number, full) and own["grants"]:
+                what = f"the thread's own, by allocation and free, {case}, {number} harts"
+                spread = {"by grant": own["cycles"] / own["grants"]}
+                figures.append(Figure(what, mode, own["cycles"] / own["calls"], "CPU cycles", spread, 0.1))
     return figures, missing
 
 

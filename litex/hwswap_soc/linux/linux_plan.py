@@ -5,8 +5,17 @@ from collections.abc import Sequence
 
 from hwswap_litex import EngineInfo
 
-MODES = ("off", "hint", "scan")
-"""Those of the driver."""
+UNPATCHED = "unpatched"
+"""The mode, alone, of a kernel of its own, which has nothing of the series but the bench."""
+
+THREAD = "thread"
+"""The mode in which the last of several harts grants in the engine's place, and does nothing else."""
+
+ENGINE = ("hint", "scan")
+"""Modes of the driver in which the engine is used."""
+
+MODES = (UNPATCHED, "off", *ENGINE, THREAD, "oracle")
+"""What can be asked for, in the order of a table; litex/linux/init/init.c says what each is."""
 
 BENCH = {0: 96, 2: 24, 4: 24, 7: 8, 9: 6}
 """Order -> folios that the kernel's bench allocates and frees."""
@@ -25,18 +34,18 @@ FULL_PAGES, FREE_PERCENT = 4096, 10
 
 
 def modes(engine: EngineInfo) -> tuple[str, ...]:
-    """Returns the modes of the driver that an engine can do, in the order of a run.
+    """Return the modes of the driver that an engine can do, in the order of a run.
 
     Args:
         engine: that in the bitstream.
     """
     if "grants" not in engine.added:
-        return MODES[:1]
-    return MODES[:2] if "core" in engine.without else MODES
+        return ("off",)
+    return ("off", "hint") if "core" in engine.without else ("off", *ENGINE)
 
 
 def bootargs(chosen: Sequence[str], harts: Sequence[int] = ()) -> str:
-    """Returns the words; of two with the same name the kernel takes the later.
+    """Return the words; of two with the same name the kernel takes the later.
 
     Args:
         chosen: modes, in each of which all the rest is done.

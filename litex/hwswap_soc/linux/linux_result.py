@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from hwswap_soc.linux.linux_plan import ENGINE, THREAD
+
 JSON_PREFIX = "HWSWAP-JSON "
 DONE = re.compile(r"HWSWAP-DONE (\d+)")
 
@@ -14,8 +16,8 @@ TROUBLE = re.compile(
 )
 """Kernel messages after which no result counts."""
 
-SOFTWARE = "off"
-"""The mode without the engine; in all others its grants place folios."""
+GRANTED = (*ENGINE, THREAD)
+"""Modes in which grants place folios."""
 
 MIRROR = re.compile(r"clusters (?P<clusters>\d+) differences (?P<differences>\d+)")
 """What the driver says when it has compared what the engine reads with the kernel's tables."""
@@ -38,6 +40,8 @@ class Mode:
     benches: list[dict[str, Any]] = field(default_factory=list)
     full: list[dict[str, Any]] = field(default_factory=list)
     """The same lines, of an area that is 90 % full."""
+    thread: list[dict[str, Any]] = field(default_factory=list)
+    """Of each bench what the thread that grants did."""
     mirror: dict[str, Any] | None = None
     driver: dict[str, Any] = field(default_factory=dict)
 
@@ -96,6 +100,8 @@ class Collected:
             mode.benches.append(item["result"])
         elif kind == "full":
             mode.full.append(item["result"])
+        elif kind == "thread":
+            mode.thread.append(item)
         elif kind == "mirror":
             found = MIRROR.search(item["text"])
             mode.mirror = {key: int(value) for key, value in found.groupdict().items()} if found else None
@@ -136,9 +142,9 @@ def _mode_failures(name: str, mode: Mode) -> list[str]:
             what = f"{bench['op']} of order {bench['order']}{where}"
             if bench["failed"] or not bench["n"]:
                 found.append(f"{name}: {bench['failed']} of {bench['n']} {what} failed.")
-            if name != SOFTWARE and bench["op"] == "alloc" and not bench["granted"]:
-                found.append(f"{name}: no folio of order {bench['order']} was placed by the engine{where}.")
-    if name != SOFTWARE:
+            if name in GRANTED and bench["op"] == "alloc" and not bench["granted"]:
+                found.append(f"{name}: no folio of order {bench['order']} was placed by a grant{where}.")
+    if name in ENGINE:
         if mode.mirror is None or mode.mirror["differences"]:
             found.append(f"{name}: what the engine reads differs from the kernel's tables: {mode.mirror}.")
         if mode.driver.get("detaches") or mode.driver.get("timeouts"):

@@ -4,11 +4,13 @@
  * line of JSON each, and stops the machine. It computes nothing of what it measures: hwswap_soc.linux does, on the
  * host. The plan is on the kernel's command line:
  *
- *   hwswap_modes=MODE,...  of off, hint and scan: the plan is done in each, in this order
+ *   hwswap_modes=MODE,...  the plan is done in each, in this order: off, hint, scan are the driver's; with the driver
+ *                          off, in thread the last CPU grants (hwswap_softgrants), in oracle the bench knows its places;
+ *                          unpatched, alone, is for a kernel that has neither driver nor grants
  *   hwswap_plan=STEP,...   done one after the other:
  *     swap:ORDER:PAGES                 write pages, have them swapped out as folios of that order, read and verify them
  *     bench:ORDER:COUNT:GAP_NS[:CPUS]  have the kernel allocate and free COUNT folios, each call after a pause; on so
- *                                      many CPUs at once, which takes the patch in litex/linux/patches
+ *                                      many CPUs at once
  *     counters                         the driver's, the engine's, and its mirror beside the kernel's own tables
  *     fill:PAGES:PERCENT               from here on, bench on a second RAM disk: all in use but PERCENT, at random
  *
@@ -16,10 +18,11 @@
  * Rocket `linux` does not have.
  */
 #include <linux/fs.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "kernel.h"
 
 #define PAGE_BYTES 4096UL
 #define WORDS (PAGE_BYTES / sizeof(unsigned long))
@@ -28,11 +31,16 @@
 #define MODE "/sys/module/hwswap/parameters/mode"
 #define DRIVER "/sys/kernel/debug/hwswap/"
 #define BENCH "/sys/kernel/debug/swap_alloc_bench"
-#define MODULE "/hwswap.ko"
+#define MODULE "hwswap"
+#define THREAD "hwswap_softgrants"
+#define THREAD_STATS "/sys/kernel/debug/" THREAD "/stats"
+#define CPUS "/sys/devices/system/cpu/online"
 #define VMSTAT "/proc/vmstat"
 #define FOLIOS "/sys/kernel/mm/transparent_hugepage/hugepages-%lukB/"
 #define FULL_AREA "/dev/ram1"
 #define FULL_PRIORITY (0x8000 | 9) /* a flag of swapon(2), and that this area goes before the other */
+
+#define THREAD_CLUSTERS 256 /* that there is memory for: both areas have fewer */
 
 #define STEPS_MAX 64
 #define NUMBERS_MAX 4
@@ -50,81 +58,24 @@ struct verb {
 };
 
 static struct step steps[STEPS_MAX + 1]; /* the plan's; the one after the last has no verb */
-static const char *mode = "";		 /* that is on */
+static const char *mode = "";		 /* that the plan is done in */
+static unsigned long thread_cpu;	 /* THREAD is loaded and grants on that one; 0: it is not */
 static bool full;			 /* FULL_AREA is in use */
 
-/* One line is one write(2): what the kernel says on the same console goes between lines then, not into them. */
-__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
+static bool is_mode(const char *name)
 {
-	static char line[8192];
-	va_list arguments;
+	return !strcmp(mode, name);
+}
 
-	va_start(arguments, format);
-	vsnprintf(line, sizeof(line), format, arguments);
-	va_end(arguments);
-	write(STDOUT_FILENO, line, strlen(line));
+/* Whether that is a mode in which the engine is used. */
+static bool by_engine(const char *name)
+{
+	return !strcmp(name, "hint") || !strcmp(name, "scan");
 }
 
 /* Prints an object of that kind, about the mode that is on; the format is its other members. */
 #define report(kind, format, ...)                                                                                      \
 	say("HWSWAP-JSON {\"kind\":\"%s\",\"mode\":\"%s\"," format "}\n", kind, mode, __VA_ARGS__)
-
-__attribute__((noreturn)) static void finish(int status)
-{
-	say("HWSWAP-DONE %d\n", status);
-	/* Where the firmware cannot switch the machine off, the kernel halts; without either, wait. */
-	reboot(LINUX_REBOOT_CMD_POWER_OFF);
-	reboot(LINUX_REBOOT_CMD_HALT);
-	for (;;)
-		sleep(3600);
-}
-
-/* Says in one sentence what is wrong, and stops the machine. */
-#define die(format, ...) (say("init: " format "\n", ##__VA_ARGS__), finish(1))
-
-/* Goes on only if that is done. */
-static void must(bool done, const char *otherwise, const char *what)
-{
-	if (!done)
-		die("%s %s (errno %d)", otherwise, what, errno);
-}
-
-static void write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		die("%s does not take '%s' (errno %d)", path, text, errno);
-	close(fd);
-}
-
-/* Returns what the file holds; the next call overwrites it. */
-static char *read_text(const char *path)
-{
-	static char text[8192];
-	int fd = open(path, O_RDONLY);
-	size_t length = 0;
-	ssize_t part;
-
-	must(fd >= 0, "there is no", path);
-	while (length < sizeof(text) - 1 && (part = read(fd, text + length, sizeof(text) - 1 - length)) > 0)
-		length += part;
-	text[length] = '\0';
-	close(fd);
-	return text;
-}
-
-/* Returns the number that a file begins with, or has after the text, if there is one. */
-static unsigned long read_number(const char *path, const char *text)
-{
-	const char *at = read_text(path);
-
-	/* The kernel's strstr() finds no empty text. */
-	if (*text)
-		at = strstr(at, text);
-	must(at, "a number is missing in", path);
-	return strtoul(at + strlen(text), NULL, 10);
-}
 
 /* Cuts off what is before the separator, and moves the text behind it; returns NULL when nothing is left. */
 static char *cut(char **text, char separator)
@@ -205,15 +156,6 @@ static void page_out(unsigned long *memory, unsigned long pages)
 	must(!syscall(__NR_madvise, memory, pages * PAGE_BYTES, MADV_PAGEOUT), "the kernel does not", "page out");
 }
 
-/* Nanoseconds since the machine started, as the device tree's clocks have it. */
-static unsigned long now_ns(void)
-{
-	struct timespec time;
-
-	must(!clock_gettime(CLOCK_MONOTONIC, &time), "the kernel has no", "clock");
-	return time.tv_sec * 1000000000UL + time.tv_nsec;
-}
-
 static void run_swap(const unsigned long *number)
 {
 	static unsigned long round;
@@ -249,28 +191,62 @@ static void run_swap(const unsigned long *number)
 static void run_bench(const unsigned long *number)
 {
 	const unsigned long counts[] = {1, number[1]};
+	unsigned long grants = thread_cpu ? read_number(THREAD_STATS, "\ngrants ") : 0;
+	unsigned long cycles = thread_cpu ? read_number(THREAD_STATS, "\ncycles ") : 0;
 	char command[96], cpus[32] = "", *text, *each;
 
-	/* A kernel that knows no other CPUs takes no number of them. */
+	/* The last CPU is not for calls of the bench. */
+	if (thread_cpu && number[3] > thread_cpu)
+		return;
 	if (number[3])
 		snprintf(cpus, sizeof(cpus), "cpus %lu ", number[3]);
 	/* The first folio of an order asks the engine for its ring; that is not what the next ones cost. */
 	for (size_t i = 0; i < 2; i++) {
 		msleep(i);
-		snprintf(command, sizeof(command), "%s%lu %lu %lu", cpus, number[0], counts[i], number[2]);
+		snprintf(command, sizeof(command), "%s%s%lu %lu %lu", is_mode("oracle") ? "known " : "", cpus,
+			 number[0], counts[i], number[2]);
 		write_text(BENCH, command);
 	}
 	text = read_text(BENCH);
 	while ((each = cut(&text, '\n')) && *each)
 		report(full ? "full" : "bench", "\"gap_ns\":%lu,\"result\":%s", number[2], each);
+	if (thread_cpu)
+		report("thread", "\"full\":%d,\"order\":%lu,\"cpus\":%lu,\"calls\":%lu,\"grants\":%lu,\"cycles\":%lu",
+		       full, number[0], number[3], number[3] * (number[1] + 1),
+		       read_number(THREAD_STATS, "\ngrants ") - grants,
+		       read_number(THREAD_STATS, "\ncycles ") - cycles);
 }
 
-/* The driver says why when it does not use its engine; then nothing that follows would be about the engine. */
+static void start_thread(void)
+{
+	const char *last = strrchr(read_text(CPUS), '-');
+	char parameters[64];
+
+	must(last, "a thread that grants takes a CPU of its own, and there is one in", CPUS);
+	thread_cpu = strtoul(last + 1, NULL, 10);
+	snprintf(parameters, sizeof(parameters), "cpu=%lu clusters=%d", thread_cpu, THREAD_CLUSTERS);
+	load(THREAD, parameters);
+}
+
+static void stop_thread(void)
+{
+	if (thread_cpu)
+		unload(THREAD);
+	thread_cpu = 0;
+}
+
+/* Stops whoever grants, and has the mode's own do so; no mode: nobody. */
 static void set_mode(const char *name)
 {
-	write_text(MODE, name);
-	if (strcmp(name, "off") && strcmp(read_text(DRIVER "state"), "attached\n"))
+	if (is_mode("unpatched"))
+		return;
+	stop_thread();
+	write_text(MODE, by_engine(name) ? name : "off");
+	/* The driver says why when it does not use its engine; then nothing that follows would be about the engine. */
+	if (by_engine(name) && strcmp(read_text(DRIVER "state"), "attached\n"))
 		die("in mode %s the engine is not used: %s", name, read_text(DRIVER "state"));
+	if (!strcmp(name, "thread"))
+		start_thread();
 }
 
 static void run_fill(const unsigned long *number)
@@ -289,7 +265,7 @@ static void run_fill(const unsigned long *number)
 static void run_counters(const unsigned long *number)
 {
 	(void)number;
-	if (!strcmp(mode, "off"))
+	if (!by_engine(mode))
 		return;
 	report_file("mirror", DRIVER "verify");
 	report_file("driver", DRIVER "stats");
@@ -335,7 +311,8 @@ static void run_mode(void)
 {
 	report("mode", "\"ns\":%lu", now_ns());
 	set_mode(mode);
-	write_text(DRIVER "stats", "0");
+	if (by_engine(mode))
+		write_text(DRIVER "stats", "0");
 	for (const struct step *step = steps; step->verb; step++)
 		step->verb->run(step->number);
 	if (!full)
@@ -348,13 +325,13 @@ static void run_mode(void)
 static void run_plan(void)
 {
 	const unsigned long pages = 16, round = 0xffff;
-	const char *area = "/dev/ram0", *name = "hwswap";
+	const char *area = "/dev/ram0";
 	char *modes = getenv("hwswap_modes");
+	bool driver = strcmp(modes, "unpatched");
 	unsigned long *held = take(pages, round);
-	int fd = open(MODULE, O_RDONLY);
 
-	must(fd >= 0 && !syscall(__NR_finit_module, fd, "", 0), "the kernel does not take the module", MODULE);
-	close(fd);
+	if (driver)
+		load(MODULE, "");
 	area_on(area, 0, 0);
 	/* Pages that stay swapped out while modes change: each attach has to find slots in use. */
 	page_out(held, pages);
@@ -365,7 +342,9 @@ static void run_plan(void)
 	       wrong_bytes(held, pages, round));
 	/* With the last mode on: swapoff has to take every slot back from the engine. */
 	must(!syscall(__NR_swapoff, area), "the kernel does not stop swapping to", area);
-	must(!syscall(__NR_delete_module, name, 0), "the kernel does not unload", name);
+	stop_thread();
+	if (driver)
+		unload(MODULE);
 }
 
 int main(void)

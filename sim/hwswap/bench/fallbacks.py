@@ -5,6 +5,9 @@ swapmix keeps swap at a level with folios of 4 to 128 kB that come and go; the k
 as it finds no room (swpout_fallback). One guest CPU whose clock counts instructions.
 Grants are given by the engine in software, which runs every PERIOD_US of that clock, and for the first seed also by the
 Verilated one, which is clocked by it in steps of ENGINE_PERIOD_US. Every byte that is swapped in again is verified.
+
+What a placement does to swap in the long run shows in CHURN_MB, some hours of a machine that swaps a megabyte per
+second: without a clock that counts instructions, as that is faster, and with a CPU for the thread that grants.
 """
 
 import json
@@ -45,6 +48,10 @@ CASES: Mapping[int, Sequence[int]] = {2: (92, 96, 85, 98), 1: (92,), 4: (92,)}
 SHORT_CASES: Mapping[int, Sequence[int]] = {2: (92, 96)}
 RTL_CASE = (2, 92)
 
+CHURN_MB = 10_240
+CHURN_CASE = (2, 92)
+CHURN_PLACEMENTS = ("linux", "wide", "indexed")
+
 SWAP_MB = 256
 """Of all devices together."""
 
@@ -74,13 +81,13 @@ def runs(seed: int, devices: int, percents: Sequence[int]) -> list[Run]:
     ]
 
 
-def job(seed: int, devices: int, wanted: Sequence[Run]) -> str:
-    """Return the guest's script; each run churns through half of what is kept in swap."""
+def job(seed: int, devices: int, wanted: Sequence[Run], churn: int = 0) -> str:
+    """Return the guest's script; each run churns through so many MB, or 0: half of what is kept in swap."""
     disks = " ".join(f"{disk}:5" for disk in range(devices))
     lines = []
     for percent, placement in wanted:
         size = SWAP_MB * percent // 100
-        lines.append(f"{placement} {percent} {size} {size // 2}")
+        lines.append(f"{placement} {percent} {size} {churn or size // 2}")
     listed = "\n".join(lines)
     return (
         f"SEED={seed}\nSIZES='{' '.join(map(str, SIZES))}'\nDISKS='{disks}'\nLARGE_SEARCH={LARGE_SEARCH}\n"
@@ -128,7 +135,7 @@ def entries(seed: int, devices: int, wanted: Sequence[Run], output: str) -> list
 
 
 def boot(
-    seed: int, devices: int, wanted: Sequence[Run], log: Path, server: EngineServer | None = None
+    seed: int, devices: int, wanted: Sequence[Run], log: Path, server: EngineServer | None = None, churn: int = 0
 ) -> tuple[str, list[Entry]]:
     """Run a guest; return its kernel's release, and an entry for each run.
 
@@ -138,6 +145,7 @@ def boot(
         wanted: what is run.
         log: file for the kernel's log.
         server: the Verilated engine, for placements that need it.
+        churn: MB that each run frees and writes anew; 0: few.
     """
 
     def progress(line: str) -> None:
@@ -145,16 +153,16 @@ def boot(
         if line.startswith("@mix "):
             print("fall-backs: {}, {} % full: done".format(*line.split(" ")[1:3]), file=sys.stderr)
 
-    machine = Machine(cpus=1, icount=True, disks=devices, disk_mb=SWAP_MB // devices)
+    machine = Machine(cpus=2 if churn else 1, icount=not churn, disks=devices, disk_mb=SWAP_MB // devices)
     files = {"bench-fallbacks": (GUEST / "bench-fallbacks.sh").read_bytes()}
-    script = job(seed, devices, wanted)
+    script = job(seed, devices, wanted, churn)
     with Guest(machine, server, files=files, job=script, log=log, boot_timeout=600) as guest:
         return guest.release, entries(seed, devices, wanted, guest.wait_job(7200, progress).check())
 
 
 def measure(output: Path, short: bool) -> dict[str, Any]:
     """Run a guest for each number of devices and seed; return the report."""
-    report: dict[str, Any] = {"runs": [], "short": short}
+    report: dict[str, Any] = {"runs": [], "churn": [], "short": short}
     guests = [
         (devices, percents, seed) for devices, percents in (SHORT_CASES if short else CASES).items() for seed in SEEDS
     ]
@@ -164,6 +172,12 @@ def measure(output: Path, short: bool) -> dict[str, Any]:
         with clocked_by_guest(output / "engine.log") as server:
             report["linux"], found = boot(seed, devices, runs(seed, devices, percents), log, server)
         report["runs"] += found
+    if not short:
+        print(f"bench-offload: {CHURN_MB:,} MB of churn", file=sys.stderr)
+        devices, percent = CHURN_CASE
+        wanted = [(percent, placement) for placement in CHURN_PLACEMENTS]
+        log = output / "fallbacks-churn.kernel.log"
+        _, report["churn"] = boot(SEEDS[0], devices, wanted, log, churn=CHURN_MB)
     return report
 
 
@@ -208,6 +222,9 @@ def figures(report: dict[str, Any]) -> list[Figure]:
             Figure(what, placement, mean(map(split, seeds)), "folios", {"of": mean(map(tried, seeds)), **spread})
         )
         found.append(Figure(f"{what}, system time", placement, mean(run["ticks"] for run in seeds), "ticks"))
+    for run in report["churn"]:
+        what = f"{run['devices']} devices, {run['percent']} % full, {CHURN_MB:,} MB of churn on two CPUs"
+        found.append(Figure(what, run["placement"], split(run), "folios", {"of": tried(run)}))
     return found
 
 
@@ -227,4 +244,8 @@ def table(report: dict[str, Any]) -> Table:
             f"{mean(map(split, found)):,.0f} ({share:.2f} %)",
             f"{mean(run['ticks'] for run in found):,.1f} ticks",
         )
+    for run in report["churn"]:
+        share = f"{split(run):,} ({100 * split(run) / max(1, tried(run)):.2f} %)"
+        cells = (str(run["devices"]), f"{run['percent']} %", f"{run['placement']}, {CHURN_MB:,} MB", share)
+        view.add_row(*cells, *["-"] * (len(SEEDS) - 1), share, "-")
     return view

@@ -18,6 +18,7 @@ Then the longest calls (hwswap.bench.walk), and how many large folios are split 
 
 import argparse
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -131,6 +132,15 @@ def entries(column: str, output: str, seeds: Sequence[int], short: bool) -> list
     ]
 
 
+def thread(output: str) -> dict[int, float]:
+    """Return by order the instructions of the thread that grants for each grant; none if no thread did."""
+    sums: dict[int, dict[str, int]] = {}
+    for name, order, number in re.findall(r"^@(grants|cycles) (\d+) (\d+)$", output, re.MULTILINE):
+        of_order = sums.setdefault(int(order), {"grants": 0, "cycles": 0})
+        of_order[name] += int(number)
+    return {order: of["cycles"] / of["grants"] for order, of in sums.items() if of["grants"]}
+
+
 def together(lines: Sequence[Entry]) -> Entry:
     """Return the seeds' lines of a row as one: calls of all, the mean of each figure, the greatest of the maximum."""
     averages = [line["avg"] for line in lines]
@@ -148,6 +158,7 @@ def measure(seeds: Sequence[int], short: bool) -> dict[str, Any]:
     """Run a guest for each column; return the report."""
     files = {name: (GUEST / f"{name}.sh").read_bytes() for name in ("bench-offload", "allocator-bench")}
     found: list[Entry] = []
+    by_thread: dict[int, float] = {}
     for step, (name, column) in enumerate(COLUMNS.items(), 1):
         print(f"bench-offload: step {step} of {len(COLUMNS)}: {name}", file=sys.stderr)
         machine = Machine(cpus=1, icount=True, disks=4, disk_mb=128)
@@ -167,9 +178,11 @@ def measure(seeds: Sequence[int], short: bool) -> dict[str, Any]:
                 boot_timeout=600,
             ) as guest,
         ):
-            found += entries(name, guest.wait_job(3600).check(), drawn, short)
+            output = guest.wait_job(3600).check()
+            found += entries(name, output, drawn, short)
+            by_thread |= thread(output)
             release = guest.release
-    return {"seeds": seeds, "short": short, "linux": release, "bench": found}
+    return {"seeds": seeds, "short": short, "linux": release, "bench": found, "thread": by_thread}
 
 
 def figures(report: dict[str, Any]) -> Figures:
@@ -215,6 +228,13 @@ def all_work(named: Iterable[tuple[str, str, Entry]]) -> Iterator[Figure]:
             yield Figure(f"{lines.call(line)}, {state}", column, line["all"], "instructions", spread, lines.TOLERANCE)
 
 
+def grants(by_thread: dict[int, float]) -> Iterator[Figure]:
+    """Return a figure for each order: what a grant costs the thread, whatever it is used for."""
+    for order, instructions in by_thread.items():
+        what = f"the thread's own, a grant of order {order}"
+        yield Figure(what, "grants", instructions, "instructions", {}, lines.TOLERANCE)
+
+
 def save(report: dict[str, Any]) -> None:
     """Write the results of the parts that were measured."""
     if found := report.get("calls"):
@@ -237,7 +257,7 @@ def save(report: dict[str, Any]) -> None:
         )
         schema.save(
             "calls-all",
-            all_work(named),
+            [*all_work(named), *grants(found["thread"])],
             title="All that ran, by calls, and rare calls",
             leaves_out="waiting, cache misses; column engine, which needs time between calls",
             kernel=True,

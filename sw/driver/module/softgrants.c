@@ -3,9 +3,9 @@
  * hwswap_softgrants: the engine's side of marks and grants (docs/grants.md)
  * in software. It reads which clusters have changed, keeps of each what the engine
  * keeps, and fills the rings of CPUs that want it, in the order of
- * sim/hwswap/model/grants.py. It stands in for the engine in tests and benches: what
- * it costs the CPU is not the engine's cost, and it runs when it is let, every
- * period_us or before each call of the allocator's bench, not all the time.
+ * sim/hwswap/model/grants.py. It stands in for the engine in tests and benches: it
+ * runs every period_us, before each call of the allocator's bench, or all the time on
+ * a CPU that it has for itself, and counts what that takes.
  *
  * Parameters, /sys/module/hwswap_softgrants/parameters, beside what modinfo says of them:
  *
@@ -31,6 +31,7 @@
 #include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/timex.h>
 #include <linux/vmalloc.h>
 
 #include "counts.h"
@@ -57,19 +58,32 @@ bool soft_sparing = true;
 unsigned int soft_log2 = 2;
 static bool first;
 static unsigned int period_us = 100, clusters = 4096;
+static int own_cpu = -1;
 
 struct swap_grants_map soft_map;
 struct summary *soft_summaries;
 struct swapdev soft_devices[MAX_TYPES];
 unsigned int soft_unsettled;
 u64 soft_turns, soft_granted;
+static u64 took; /* cycles, in run_engine() */
 
 static DEFINE_MUTEX(soft_mutex);
 static struct task_struct *thread;
 static struct dentry *folder;
 
+/* By the clock of the allocator's bench. */
+static cycles_t engine_cycles(void)
+{
+#ifdef CONFIG_RISCV
+	return csr_read(CSR_CYCLE);
+#else
+	return get_cycles();
+#endif
+}
+
 static void run_engine(void)
 {
+	cycles_t start = engine_cycles();
 	u32 none;
 
 	lockdep_assert_held(&soft_mutex);
@@ -79,6 +93,7 @@ static void run_engine(void)
 	none = soft_no_run();
 	if (READ_ONCE(*soft_map.no_run) != none)
 		WRITE_ONCE(*soft_map.no_run, none);
+	took += engine_cycles() - start;
 }
 
 /* What the kernel tells */
@@ -128,6 +143,10 @@ static int engine_thread(void *unused)
 	/* An ordinary thread waits for a tick, on a busy CPU. */
 	if (first)
 		sched_set_fifo_low(current);
+	while (own_cpu >= 0 && !kthread_should_stop()) {
+		poll_engine();
+		cond_resched();
+	}
 	while (!kthread_should_stop()) {
 		us = READ_ONCE(period_us);
 		if (us) {
@@ -187,6 +206,8 @@ module_param_named(sparing, soft_sparing, bool, 0644);
 MODULE_PARM_DESC(sparing, "with placement indexed, keep free clusters for who has nothing else");
 module_param(period_us, uint, 0644);
 MODULE_PARM_DESC(period_us, "how often the engine runs; 0: only before calls of the bench");
+module_param_named(cpu, own_cpu, int, 0444);
+MODULE_PARM_DESC(cpu, "a CPU on which nothing else is to run: the engine looks for work there all the time");
 module_param(first, bool, 0444);
 MODULE_PARM_DESC(first, "run before ordinary threads, as an engine waits for no CPU");
 module_param_named(log2, soft_log2, uint, 0444);
@@ -199,7 +220,9 @@ MODULE_PARM_DESC(clusters, "how many clusters there is memory for");
 static int stats_show(struct seq_file *m, void *unused)
 {
 	hwswap_counts_show(m);
-	seq_printf(m, "grants %llu\n", soft_granted);
+	mutex_lock(&soft_mutex);
+	seq_printf(m, "grants %llu\ncycles %llu\n", soft_granted, took);
+	mutex_unlock(&soft_mutex);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(stats);
@@ -296,6 +319,10 @@ static int __init softgrants_init(void)
 		       SWAP_GRANTS_RING_MAX);
 		return -EINVAL;
 	}
+	if (own_cpu >= 0 && (own_cpu >= nr_cpu_ids || !cpu_online(own_cpu))) {
+		pr_err("CPU %d is not online: give cpu one that is\n", own_cpu);
+		return -EINVAL;
+	}
 	ret = get_memory();
 	if (ret)
 		goto no_memory;
@@ -304,11 +331,14 @@ static int __init softgrants_init(void)
 		pr_err("the kernel does not take it as a backend of grants: %pe\n", ERR_PTR(ret));
 		goto no_memory;
 	}
-	thread = kthread_run(engine_thread, NULL, "hwswap_softgrants");
+	thread = kthread_create(engine_thread, NULL, "hwswap_softgrants");
 	if (IS_ERR(thread)) {
 		ret = PTR_ERR(thread);
 		goto no_thread;
 	}
+	if (own_cpu >= 0)
+		kthread_bind(thread, own_cpu);
+	wake_up_process(thread);
 	folder = debugfs_create_dir(KBUILD_MODNAME, NULL);
 	debugfs_create_file("stats", 0400, folder, NULL, &stats_fops);
 	debugfs_create_file("verify", 0400, folder, NULL, &verify_fops);

@@ -46,11 +46,15 @@ static inline long host_syscall(long number, ...) {
   char *first;
 
   va_start(arguments, number);
-  if (number == SYS_finit_module || number == SYS_madvise) {
-    first = number == SYS_madvise ? va_arg(arguments, char *) : NULL;
-    if (first && getenv("HOST_DAMAGE"))
+  if (number == SYS_finit_module) {
+    (void)va_arg(arguments, int);
+    first = va_arg(arguments, char *);
+    dprintf(host_log("load", "module"), "%s", first);
+  } else if (number == SYS_madvise) {
+    first = va_arg(arguments, char *);
+    if (getenv("HOST_DAMAGE"))
       first[4097] ^= 4;
-    close(host_log(first ? "call" : "load", first ? "madvise" : "module"));
+    close(host_log("call", "madvise"));
   } else {
     first = va_arg(arguments, char *);
     close(host_log(number == SYS_swapon ? "swapon" : number == SYS_swapoff ? "swapoff" : "unload", first));
