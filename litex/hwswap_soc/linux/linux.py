@@ -175,7 +175,9 @@ def chosen(options: argparse.Namespace, made: Made) -> tuple[str, ...]:
     return tuple(mode for mode in linux_plan.MODES if mode in asked)
 
 
-def boot(options: argparse.Namespace, made: Made, output: Path, modes: Sequence[str], kernel: str) -> tuple[Collected, str]:
+def boot(
+    options: argparse.Namespace, made: Made, output: Path, modes: Sequence[str], kernel: str
+) -> tuple[Collected, str]:
     """Boots a kernel that does the plan in these modes; returns what it said, and the engine's build hash.
 
     Raises InputError if something was wrong.
