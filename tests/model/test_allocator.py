@@ -120,14 +120,23 @@ def test_a_swapoff_that_is_given_up_brings_the_device_back_with_its_lists():
     assert model.alloc(0, 4) == Slots(0, SLOTS + 32)
 
 
-def test_a_full_device_taken_back_is_not_available():
-    model = machine(1)
-    fill(model)
+def test_a_full_device_that_is_taken_back_is_available_until_its_last_slot_is_taken_again():
+    model = machine(1, 2, priorities=(5, 0))
+    fill(model, until=SLOTS - 1)
+    assert [device.type for device in model.available] == [1]
     model.swapoff_begin(0)
     assert model.swapon(0) == Status.OK
-    assert model.available == []
+    assert [device.type for device in model.available] == [0, 1]
+    assert model.faults() == []
+    # A large order tries one device only.
+    assert model.alloc(0, 2) is None
+    assert model.alloc(0, 0) == Slots(1, 1)
+    assert [device.type for device in model.available] == [0, 1]
     model.free(0, 9, 1)
-    assert [device.type for device in model.available] == [0]
+    # Another CPU has no hint on the other device.
+    assert model.alloc(1, 0) == Slots(0, 9)
+    assert [device.type for device in model.available] == [1]
+    assert model.alloc(0, 2) == Slots(1, SLOTS)
 
 
 def test_after_swapoff_no_cpu_remembers_the_device():

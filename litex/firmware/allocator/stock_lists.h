@@ -100,7 +100,7 @@ static void drop_table(struct swap *swap, struct cluster *cluster) {
 static inline uint32_t slots_of(const struct device *device) { return device->nr_clusters * SWAP_SLOTS; }
 
 static void make_available(struct swap *swap, struct device *device) {
-  if (device->available || count_get(&device->used) == slots_of(device))
+  if (device->available)
     return;
   list_device(swap, device);
   device->available = true;
@@ -130,7 +130,8 @@ static inline void used_sub(struct swap *swap, struct device *device, unsigned n
   if (count_add(&device->used, -nr) + nr != slots_of(device) || !device->writeok)
     return;
   lock_take(&swap->lock, LOCK_LIST);
-  make_available(swap, device);
+  if (count_get(&device->used) != slots_of(device))
+    make_available(swap, device);
   lock_drop(&swap->lock, LOCK_LIST);
 }
 

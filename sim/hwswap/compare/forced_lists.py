@@ -67,7 +67,7 @@ class Lists:
 
     def consistent(self, device: Device) -> bool:
         """Tell whether a device is on the available list if, and only if, it should be."""
-        return (device in self.model.available) == (device.writeok and device.used < device.total)
+        return not device.availability(device in self.model.available)
 
     def first(self, record: Record, skipped: set[int]) -> Cluster | None:
         """Take the first cluster off a list that was not passed over, and compare it with the trace's."""

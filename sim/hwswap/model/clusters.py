@@ -141,6 +141,16 @@ class Device:
             del self.list_of(cluster.flag, cluster.order)[cluster.index]
         cluster.taken = False
 
+    def availability(self, there: bool) -> list[str]:
+        """Return what is wrong if the device is, or is not, on the available list: a sentence, or none.
+
+        It is there with write permission and a free slot, and nowhere without permission. A full one may be either: it
+        stays if an interrupted swapoff has put it back.
+        """
+        if there and not self.writeok or not there and self.writeok and self.used < self.total:
+            return [f"device {self.type}: {'' if there else 'not '}available with {self.used} of {self.total} in use"]
+        return []
+
     def faults(self) -> list[str]:
         """Return what is wrong with counts and lists, one sentence each; empty when all is well."""
         found = []

@@ -41,11 +41,6 @@ class Follower(Allocator):
     def make_available(self, device: Device) -> None:
         """Leave the available list alone: the trace says when it changes."""
 
-    def requeue(self, device: Device) -> None:
-        """Move a device behind its equals."""
-        self.available.remove(device)
-        self.join(device)
-
     def add_usage(self, device: Device, nr: int) -> None:
         """Count slots as used; the available list changes when the trace says so."""
         device.used += nr

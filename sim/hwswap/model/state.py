@@ -97,7 +97,8 @@ class State:
     def swapon(self, type_: int) -> Status:
         """SWAPON: list the clusters (`setup_swap_clusters_info`, last loop) and offer the device (`enable_swap_info`).
 
-        After SWAPOFF_BEGIN it is `reinsert_swap_info`: the lists stay as they are.
+        After SWAPOFF_BEGIN it is `reinsert_swap_info`: the lists stay as they are, and a device that is full comes to
+        the available list all the same, as the kernel asks for that with a count that still has a flag in it.
         """
         device = self.devices.get(type_)
         if device is None or device.writeok:
@@ -139,19 +140,18 @@ class State:
     # The list of available devices: highest priority first, equals in turn
 
     def make_available(self, device: Device) -> None:
-        """Put a device that is not full behind its equals (`add_to_avail_list`, `plist_add`)."""
-        if device.used != device.total:
-            self.join(device)
+        """Have a device that has write permission on the available list (`add_to_avail_list`)."""
+        self.join(device)
 
     def join(self, device: Device) -> None:
-        """Insert a device after its equals, full or not, unless it is on the list."""
+        """Insert a device after its equals, unless it is on the list (`plist_add`)."""
         if device not in self.available:
             bisect.insort(self.available, device, key=lambda other: -other.priority)
 
     def requeue(self, device: Device) -> None:
         """Move a device behind its equals (`plist_requeue`)."""
         self.available.remove(device)
-        self.make_available(device)
+        self.join(device)
 
     def offered(self, cpu: int) -> list[Device]:
         """Return the available devices in the order in which a CPU tries them (policy DEVICE)."""
@@ -328,9 +328,7 @@ class State:
         found = []
         for device in self.devices.values():
             found += device.faults()
-            should = device.writeok and device.used < device.total
-            if (device in self.available) != should:
-                found.append(f"device {device.type}: available is {not should}, should be {should}")
+            found += device.availability(device in self.available)
         priorities = [device.priority for device in self.available]
         if priorities != sorted(priorities, reverse=True):
             found.append(f"the available list is not in order of priority: {priorities}")

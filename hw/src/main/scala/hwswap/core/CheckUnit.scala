@@ -129,12 +129,13 @@ class CheckUnit(implicit p: Params) extends CoreUnit {
     }
 
     is(State.totals) {
-      val available = device.info.writeok && device.info.used =/= device.slots
+      val room = device.info.used =/= device.slots
       val sums = Seq(
         members =/= onLists,
         used =/= device.info.used,
-        device.info.available =/= available,
-        At(VecInit(view.available.members.asBools), number) =/= available
+        // A device that is full may be either.
+        Mux(device.info.available, !device.info.writeok, device.info.writeok && room),
+        At(VecInit(view.available.members.asBools), number) =/= device.info.available
       )
       add(sums)
       state := State.report

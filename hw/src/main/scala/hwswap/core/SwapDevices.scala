@@ -74,8 +74,10 @@ class DeviceUpdate(implicit p: Params) extends Bundle {
 /** The device table: the kernel's `swap_info[]`, as far as the engine needs it. A change shows two cycles later;
   * changes are two cycles apart.
   *
-  * A device is available when it has write permission and a free slot; this table says when one enters or leaves the
-  * available list (`add_to_avail_list()`, `del_from_avail_list()`), one cycle after that shows here.
+  * A device is available from when it gets write permission, or its first free slot, to when it loses the one or its
+  * last slot is taken; this table says when one enters or leaves the available list (`add_to_avail_list()`,
+  * `del_from_avail_list()`), one cycle after that shows here. So one that is full when an interrupted swapoff gives its
+  * permission back is available: the kernel's own check fails, on a count that still has a flag in it.
   */
 class SwapDevices(implicit p: Params) extends Module {
   val io = IO(new Bundle {
@@ -117,7 +119,7 @@ class SwapDevices(implicit p: Params) extends Module {
   private val used = (old.info.used.zext + change.usedDelta).asUInt
   private val writeok = WireDefault(old.info.writeok)
   private val counting = op === DeviceOp.adjust
-  private val available = writeok && Mux(counting, used, old.info.used) =/= old.slots
+  private val available = writeok && !(counting && used === old.slots)
 
   // What the sum of all devices' free slots gains or loses.
   private val free = (old.slots - old.info.used).zext
