@@ -71,7 +71,7 @@ demo: model model-driver guest kernel-unpatched ## boot Linux, swap by its own s
 # What `make test` is made of, and what `make test-full` is besides: for who changes RTL, patches or driver.
 parts := lint 'test-hw SHORT=1' test-harness test-python test-cocotb test-trace 'test-system SHORT=1'
 full_parts := test-failed-seeds test-hw test-masters 'coverage SHORT=1' 'formal SHORT=1' 'mutate SHORT=1' \
-	test-soc test-harts test-system fault-reports test-report
+	test-soc test-harts test-system fault-reports test-report test-commands
 
 test: setup ## checks in their short forms, all of them each time [FROM=part]
 	@rm -f build/reports/*
@@ -123,6 +123,9 @@ test-failed-seeds: verilog model model-wide model-driver model-grants-only
 test-failed-seeds: guest kernel-unpatched # tests with the seeds with which they once failed
 	@$(B) rtl-grants
 	@$(PYTEST) tests/test_failed_seeds.py
+
+test-commands: setup # every command of README and of the pages as it is written, but for those that take hours
+	@$(PYTEST) -v tests/pages/commands.py
 
 # Half an hour and more, so not part of `make test`.
 test-debug: model-driver # on kernels with lockdep, KASAN, UBSAN, DEBUG_VM, kmemleak; with KCSAN: build/test-debug
