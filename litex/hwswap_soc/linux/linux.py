@@ -7,7 +7,9 @@ With --harts (`make soc-linux-smp`) it does so on several harts: a check of what
 
 import argparse
 import sys
+import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,14 +76,16 @@ SEVERAL = Made(
 class Watch(shown.Live):
     """Collects the console, and shows how far the run is."""
 
-    def __init__(self, name: str, log: Path) -> None:
+    def __init__(self, name: str, log: Path, over: threading.Event) -> None:
         """Makes the display.
 
         Args:
             name: what lines begin with.
             log: file that gets every line of the simulated console, and before it when it came, in millions of cycles.
+            over: set when the simulation is to end.
         """
-        super().__init__(name)
+        super().__init__(name, alone=False)
+        self._over = over
         self.collected = Collected()
         self.cycle = 0
         self._log = log.open("w")
@@ -102,11 +106,13 @@ class Watch(shown.Live):
         self.collected.feed(line)
         self._log.write(f"{self.cycle / 1e6:7.1f} {line}\n")
         self._log.flush()
-        if self.phase != before and not self.console.is_terminal:
+        if self.phase != before:
             self.console.print(f"{self.name}: {self.phase} at {self.cycle / 1e6:.1f} Mcycles")
 
     def on_progress(self, cycle: int, seconds: float) -> None:
         """Takes the number of cycles simulated so far, and how long that took."""
+        if self._over.is_set():
+            raise InputError(f"{self.name}: stopped, as the other kernel's run failed or was interrupted")
         self.cycle = cycle
         self.progress(cycle, seconds, f"{self.phase}: ")
 
@@ -176,7 +182,7 @@ def chosen(options: argparse.Namespace, made: Made) -> tuple[str, ...]:
 
 
 def boot(
-    options: argparse.Namespace, made: Made, output: Path, modes: Sequence[str], kernel: str
+    options: argparse.Namespace, made: Made, output: Path, modes: Sequence[str], kernel: str, over: threading.Event
 ) -> tuple[Collected, str]:
     """Boots a kernel that does the plan in these modes; returns what it said, and the engine's build hash.
 
@@ -188,13 +194,14 @@ def boot(
         output: folder that is written to.
         modes: what the plan is done in.
         kernel: folder in build/.
+        over: set when it is to end.
     """
     output.mkdir(parents=True, exist_ok=True)
     words = linux_plan.bootargs(modes, options.harts)
     image = prepare(made, output, kernel, f"{words} {options.bootargs}".strip())
     # Before the run: somebody may build something else meanwhile.
     build_hash = EngineInfo.load(BUILD / made.engine).build_hash
-    with Watch(f"{made.name}: {kernel}", output / "console.log") as watch:
+    with Watch(f"{made.name}: {kernel}", output / "console.log", over) as watch:
         result = simulate(
             BUILD / made.model,
             image,
@@ -218,12 +225,20 @@ def run(options: argparse.Namespace) -> int:
     made = SEVERAL if options.harts else ONE
     output, modes = options.output or BUILD / made.name, chosen(options, made)
     kernel = f"kernel-riscv{made.suffix}"
-    collected = Collected()
-    build_hash = ""
+    boots: list[tuple[Path, Sequence[str], str]] = []
     if linux_plan.UNPATCHED in modes:
-        collected, _ = boot(options, made, output / "unpatched", (linux_plan.UNPATCHED,), f"{kernel}-unpatched")
+        boots.append((output / "unpatched", (linux_plan.UNPATCHED,), f"{kernel}-unpatched"))
     if patched := tuple(mode for mode in modes if mode != linux_plan.UNPATCHED):
-        found, build_hash = boot(options, made, output, patched, kernel)
+        boots.append((output, patched, kernel))
+    over = threading.Event()
+    with ThreadPoolExecutor() as pool:
+        try:
+            done = list(pool.map(lambda each: boot(options, made, *each, over), boots))
+        except BaseException:
+            over.set()
+            raise
+    collected, build_hash = done[0]
+    for found, _ in done[1:]:
         collected.modes |= found.modes
     if options.harts:
         said, missing = linux_figures.on_harts(collected, options.harts, modes)

@@ -14,11 +14,17 @@ from rich.table import Table
 class Live:
     """How far a simulation is, on standard error: a live line on a terminal, else a line every half minute."""
 
-    def __init__(self, name: str) -> None:
-        """Makes the display of a command; `name` is what its lines begin with."""
+    def __init__(self, name: str, alone: bool = True) -> None:
+        """Makes the display of a command.
+
+        Args:
+            name: what its lines begin with.
+            alone: no other is shown at the same time; else there are lines on a terminal, too.
+        """
         self.name = name
         self.console = Console(stderr=True, highlight=False)
-        self._status = self.console.status("starting the simulated SoC") if self.console.is_terminal else None
+        live = alone and self.console.is_terminal
+        self._status = self.console.status("starting the simulated SoC") if live else None
         self._told = time.monotonic()
 
     def __enter__(self) -> Self:

@@ -137,6 +137,22 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     assert(core.place(core.alloc(1, 0))._1 == 0) // its hint, whatever the priorities say
   }
 
+  rule("come back full when their swapoff is given up, and leave when their last slot is taken again") { core =>
+    core.on(0, 512, 0, priority = 7)
+    core.on(1, 2 * 512, 1)
+    core.take(0, 0, 511)
+    assert(!core.available(0))
+    core.ok(core.swapoffBegin(0))
+    core.ok(core.swapon(0))
+    assert(core.available(0) && core.used(0) == 512)
+    // A large order tries device 0 alone, a single slot goes to the next one.
+    assert(core.alloc(0, 2).status == NoSpace)
+    assert(core.place(core.alloc(0, 0)) == (1, 1))
+    core.ok(core.free(0, 9, 1))
+    assert(core.place(core.alloc(1, 0)) == (0, 9) && !core.available(0))
+    assert(core.place(core.alloc(0, 2)) == (1, 512))
+  }
+
   rule("get one attempt by a large order, behind their equals before it; files refuse large orders") { core =>
     val file = 1 << MemMap.DeviceFlags.Flags.Solidstate.lsb
     core.on(0, 2 * 512, 0, flags = file)
