@@ -9,11 +9,15 @@ from hwswap.bench.lines import TOLERANCE
 from hwswap.results.schema import Figure
 
 from hwswap_soc.linux import devicetree
-from hwswap_soc.linux.linux_plan import THREAD
+from hwswap_soc.linux.linux_plan import ENGINE, THREAD
 from hwswap_soc.linux.linux_result import Collected, Mode
 
 CASES = {"empty, order 0": (0, False), "empty, order 4": (4, False), "90 % full, order 0": (0, True)}
 """What is measured on each number of harts: the order, and whether the area is nearly full."""
+
+
+GRANTED = (*ENGINE, THREAD)
+"""Modes in which grants place folios."""
 
 
 def calls(collected: Collected) -> list[Figure]:
@@ -46,7 +50,8 @@ def on_harts(collected: Collected, harts: Sequence[int], modes: Sequence[str]) -
         medians = {line["op"]: line["p50"] for line in lines if (line["order"], line.get("cpus")) == (order, number)}
         if len(medians) == 2:
             what = f"an allocation and its free, {case}, {number} harts"
-            figures.append(Figure(what, mode, sum(medians.values()), "CPU cycles", {}, 0.05))
+            spread = {"% by grants": _share(lines, order, number)} if mode in GRANTED else {}
+            figures.append(Figure(what, mode, sum(medians.values()), "CPU cycles", spread, 0.05))
         else:
             missing.append(f"{mode}: {case} on {number} harts was not measured.")
         for own in found.thread:
@@ -55,6 +60,15 @@ def on_harts(collected: Collected, harts: Sequence[int], modes: Sequence[str]) -
                 spread = {"by grant": own["cycles"] / own["grants"]}
                 figures.append(Figure(what, mode, own["cycles"] / own["calls"], "CPU cycles", spread, 0.1))
     return figures, missing
+
+
+def _share(lines: Sequence[dict[str, Any]], order: int, number: int) -> float:
+    """Return the percentage of allocations of an order, on so many harts, that a grant has placed.
+
+    Those that a hart makes when another one is through count as well, which the medians leave out.
+    """
+    (line,) = (each for each in lines if (each["order"], each["cpus"], each["op"]) == (order, number, "alloc"))
+    return min(100.0, round(100 * line["granted"] / line["n"], 1))
 
 
 def swapped(collected: Collected) -> list[str]:
