@@ -6,13 +6,29 @@
 # LARGE_SEARCH, clusters more that a large folio may look into; KNOWN (see allocator-bench).
 . /allocator-bench
 
+# thread: grants of the engine in software, and what it took for them
+thread() {
+	awk '/^(grants|cycles) / { printf "%s ", $2 }' /sys/kernel/debug/hwswap_softgrants/stats
+}
+
+# verify: what the engine reads beside the kernel's tables
+verify() {
+	for module in hwswap hwswap_softgrants; do
+		[ ! -e /sys/kernel/debug/$module ] || sed 's/^/@verify /' /sys/kernel/debug/$module/verify
+	done
+}
+
 # grants on, grants off ORDER: begin and end them. The engine is simulated, or in software, which runs before each call
-# of the bench and never within one, and says what that took.
+# of the bench and never within one, and says what that took once it had read all there is.
 grants() {
 	case $GRANTS-$1 in
-	software-on) insmod /lib/modules/hwswap_softgrants.ko period_us=0 placement=indexed sparing=0 ;;
+	software-on)
+		insmod /lib/modules/hwswap_softgrants.ko period_us=0 placement=indexed sparing=0 && verify || return 1
+		thread_before=$(thread)
+		;;
 	software-off)
-		sed -n "s/^\(grants\|cycles\) /@\1 $2 /p" /sys/kernel/debug/hwswap_softgrants/stats
+		echo "@thread $2 $thread_before$(thread)"
+		verify
 		rmmod hwswap_softgrants
 		;;
 	engine-on) echo hint >/sys/module/hwswap/parameters/mode ;;
@@ -36,9 +52,7 @@ run() {
 		fi
 		echo drop >$BENCH || return 1
 	done
-	for module in hwswap hwswap_softgrants; do
-		[ ! -e /sys/kernel/debug/$module ] || sed 's/^/@verify /' /sys/kernel/debug/$module/verify
-	done
+	[ "$GRANTS" != engine ] || verify
 	grants off "$1"
 }
 

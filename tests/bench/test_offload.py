@@ -91,7 +91,7 @@ def test_seeds_are_taken_together_and_the_oracle_never_fails() -> None:
 
 
 def test_a_threads_own_instructions_are_told_by_grant() -> None:
-    text = "\n".join(f"@grants {order} {grants}\n@cycles {order} 900" for order, grants in ((0, 1), (0, 2), (4, 0)))
+    text = "@thread 0 5 100 6 1000 \n@thread 0 7 50 9 950 \n@thread 4 3 20 3 30 \n"
     assert offload.thread(text) == {0: 600}
     (figure,) = offload.grants({0: 600})
     assert (figure.what, figure.of, figure.value) == ("the thread's own, a grant of order 0", "grants", 600)

@@ -30,7 +30,7 @@ COMMENT = re.compile(r"\s+#.*|^#.*")
 ELSEWHERE = {
     r"make (test|test-soc|format)|./hwswap check reports": "make test-full does it, or make lint",
     r"make (demo|soc-linux|soc-linux-smp|bench-loads|bench-offload|bitstreams|experiments)\b.*": "hours: run by itself",
-    r"make bitstream .*SEEDS=4": "hours: make bitstream with one seed is run",
+    r"make (bitstream|flash) .*SEEDS=4": "hours: make bitstream with one seed is run",
     r"(pip|python) .*": "make test-soc does it, in an environment of its own",
     r"(for|make -C linux) .*": "sim/setup/build kernel modules does it, with a source of Linux",
     r"insmod .*": "in a guest: make test-system does it",
@@ -45,7 +45,8 @@ INSTEAD = {
     r"(make flash .*)": r"\1 DRY_RUN=1",
     r"(./hwswap soc flash .*)": r"\1 --dry-run",
     r"(.*)FILE=my.toml(.*)": r"\1FILE=sim/sweeps/example.toml\2",
-    r"(make (compare A|report RESULTS)=).*": r"\1results",
+    r"make compare .*": "make compare A=results B=results",
+    r"make report .*": "make report RESULTS=results",
 }
 """Commands that are run in another form: no board is there, and files and figures are the reader's own."""
 
@@ -73,14 +74,20 @@ def commands(page: str, text: str) -> Iterator[Command]:
                 yield Command(page, before, " ".join(command.split()))
 
 
+pytestmark = pytest.mark.timeout(4 * 3600)
+
+PASSED_ON = re.compile(r"(HWSWAP_|PYTEST_|MAKE|MFLAGS).*|REPORT|SHORT|FROM|SEED")
+"""Variables that a reader's shell does not have; make passes on those it was called with."""
+
 ALL = [each for page in PAGES for each in commands(page, (ROOT / page).read_text())]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def nothing_left() -> Iterator[None]:
-    """Remove what commands leave in the root of the clone."""
+    """Remove what commands leave in the root of the clone, but not what was there before."""
+    before = set(ROOT.glob("my.*"))
     yield
-    for left in ROOT.glob("my.*"):
+    for left in set(ROOT.glob("my.*")) - before:
         left.unlink()
 
 
@@ -93,7 +100,7 @@ def test_command_of_page_as_written_succeeds(command: Command) -> None:
     for pattern, other in INSTEAD.items():
         text = re.sub(f"^{pattern}$", other, text)
     # As a reader's shell has it, not as pytest does.
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("HWSWAP_", "PYTEST_", "MAKE"))}
+    kept = {name: value for name, value in os.environ.items() if not PASSED_ON.fullmatch(name)}
     script = f"set -e\n{command.before}{text}\n"
     done = subprocess.run(["bash", "-c", script], cwd=ROOT, env=kept, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{text}: exit status {done.returncode}\n{(done.stdout + done.stderr)[-3000:]}"

@@ -172,10 +172,10 @@ def test_a_thread_on_one_cpu_is_refused(boot):
 
 
 def test_the_oracle_knows_its_places(boot):
-    _, done = boot("hwswap_modes=oracle hwswap_plan=bench:4:8:0:2,bench:0:8:0")
+    _, done = boot("hwswap_modes=oracle hwswap_plan=bench:4:8:0:1,bench:4:8:0:2,bench:0:8:0")
     assert f"{MODE} off" in done
     assert [line for line in done if line.startswith(BENCH)] == [
-        *(f"{BENCH} known cpus 2 4 {count} 0" for count in (1, 8)),
+        *(f"{BENCH} known 4 {count} 0" for count in (1, 8)),
         *(f"{BENCH} known 0 {count} 0" for count in (1, 8)),
     ]
 

@@ -9,7 +9,7 @@ import argparse
 import sys
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -160,7 +160,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def possible(harts: Sequence[int], made: Made) -> tuple[str, ...]:
     """Returns the modes that can be measured."""
-    wanted = {linux_plan.UNPATCHED, *linux_plan.modes(EngineInfo.load(BUILD / made.engine)), "oracle"}
+    wanted = {linux_plan.UNPATCHED, *linux_plan.modes(EngineInfo.load(BUILD / made.engine)), linux_plan.ORACLE}
     if harts:
         # It differs from hint in searches of tables, and no call that is measured on harts makes one.
         wanted.discard("scan")
@@ -232,14 +232,17 @@ def run(options: argparse.Namespace) -> int:
         boots.append((output, patched, kernel))
     over = threading.Event()
     with ThreadPoolExecutor() as pool:
+        running = [pool.submit(boot, options, made, *each, over) for each in boots]
         try:
-            done = list(pool.map(lambda each: boot(options, made, *each, over), boots))
+            done, _ = wait(running, return_when=FIRST_EXCEPTION)
+            # If one has failed, that is the one that is done, and says why.
+            found = [each.result() for each in (running if len(done) == len(running) else done)]
         except BaseException:
             over.set()
             raise
-    collected, build_hash = done[0]
-    for found, _ in done[1:]:
-        collected.modes |= found.modes
+    collected, build_hash = found[0]
+    for other, _ in found[1:]:
+        collected.modes |= other.modes
     if options.harts:
         said, missing = linux_figures.on_harts(collected, options.harts, modes)
         if missing:
@@ -250,6 +253,9 @@ def run(options: argparse.Namespace) -> int:
     view.print(shown.table("CPU cycles, median over all calls (ratio to the first mode)", said))
     for note in linux_figures.swapped(collected):
         view.print(f"- {note}", soft_wrap=True)
+    if options.bootargs:
+        # Another plan, perhaps: no figures to be compared.
+        return 0
     schema.save(
         made.name,
         said,

@@ -9,7 +9,7 @@ from hwswap.bench.lines import TOLERANCE
 from hwswap.results.schema import Figure
 
 from hwswap_soc.linux import devicetree
-from hwswap_soc.linux.linux_plan import ENGINE, THREAD
+from hwswap_soc.linux.linux_plan import BENCH, ENGINE, HARTS_BENCH, ORACLE, THREAD
 from hwswap_soc.linux.linux_result import Collected, Mode
 
 CASES = {"empty, order 0": (0, False), "empty, order 4": (4, False), "90 % full, order 0": (0, True)}
@@ -39,18 +39,18 @@ def on_harts(collected: Collected, harts: Sequence[int], modes: Sequence[str]) -
     """Return a figure for each mode, case and number of harts, and a sentence for each that was not measured.
 
     A thread that grants takes the last hart, so nothing is measured on all; its own cycles are without those in which
-    it looks for work and finds none.
+    it looks for work and finds none. Places are known beforehand on one hart alone.
     """
     figures, missing = [], []
     for mode, (case, (order, full)), number in product(modes, CASES.items(), harts):
-        if mode == THREAD and number == max(harts):
+        if mode == THREAD and number == max(harts) or mode == ORACLE and number > 1:
             continue
         found = collected.modes.get(mode, Mode())
         lines = found.full if full else found.benches
         medians = {line["op"]: line["p50"] for line in lines if (line["order"], line.get("cpus")) == (order, number)}
         if len(medians) == 2:
             what = f"an allocation and its free, {case}, {number} harts"
-            spread = {"% by grants": _share(lines, order, number)} if mode in GRANTED else {}
+            spread = {"% by grants": _share(lines, order, number, full)} if mode in GRANTED else {}
             figures.append(Figure(what, mode, sum(medians.values()), "CPU cycles", spread, 0.05))
         else:
             missing.append(f"{mode}: {case} on {number} harts was not measured.")
@@ -62,13 +62,13 @@ def on_harts(collected: Collected, harts: Sequence[int], modes: Sequence[str]) -
     return figures, missing
 
 
-def _share(lines: Sequence[dict[str, Any]], order: int, number: int) -> float:
+def _share(lines: Sequence[dict[str, Any]], order: int, number: int, full: bool) -> float:
     """Return the percentage of allocations of an order, on so many harts, that a grant has placed.
 
     Those that a hart makes when another one is through count as well, which the medians leave out.
     """
     (line,) = (each for each in lines if (each["order"], each["cpus"], each["op"]) == (order, number, "alloc"))
-    return min(100.0, round(100 * line["granted"] / line["n"], 1))
+    return round(100 * line["granted"] / (number * (BENCH if full else HARTS_BENCH)[order]), 1)
 
 
 def swapped(collected: Collected) -> list[str]:

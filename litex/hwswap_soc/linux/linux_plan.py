@@ -11,10 +11,13 @@ UNPATCHED = "unpatched"
 THREAD = "thread"
 """The mode in which the last of several harts grants in the engine's place, and does nothing else."""
 
+ORACLE = "oracle"
+"""The mode in which the bench knows its places beforehand, which it can on one hart."""
+
 ENGINE = ("hint", "scan")
 """Modes of the driver in which the engine is used."""
 
-MODES = (UNPATCHED, "off", *ENGINE, THREAD, "oracle")
+MODES = (UNPATCHED, "off", *ENGINE, THREAD, ORACLE)
 """What can be asked for, in the order of a table; litex/linux/init/init.c says what each is."""
 
 BENCH = {0: 96, 2: 24, 4: 24, 7: 8, 9: 6}

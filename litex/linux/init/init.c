@@ -193,18 +193,19 @@ static void run_bench(const unsigned long *number)
 	const unsigned long counts[] = {1, number[1]};
 	unsigned long grants = thread_cpu ? read_number(THREAD_STATS, "\ngrants ") : 0;
 	unsigned long cycles = thread_cpu ? read_number(THREAD_STATS, "\ncycles ") : 0;
-	char command[96], cpus[32] = "", *text, *each;
+	char command[96], how[32] = "", *text, *each;
 
-	/* The last CPU is not for calls of the bench. */
-	if (thread_cpu && number[3] > thread_cpu)
+	/* The last CPU is not for calls of the bench; places are known on one alone. */
+	if ((thread_cpu && number[3] > thread_cpu) || (is_mode("oracle") && number[3] > 1))
 		return;
-	if (number[3])
-		snprintf(cpus, sizeof(cpus), "cpus %lu ", number[3]);
+	if (is_mode("oracle"))
+		strcpy(how, "known ");
+	else if (number[3])
+		snprintf(how, sizeof(how), "cpus %lu ", number[3]);
 	/* The first folio of an order asks the engine for its ring; that is not what the next ones cost. */
 	for (size_t i = 0; i < 2; i++) {
 		msleep(i);
-		snprintf(command, sizeof(command), "%s%s%lu %lu %lu", is_mode("oracle") ? "known " : "", cpus,
-			 number[0], counts[i], number[2]);
+		snprintf(command, sizeof(command), "%s%lu %lu %lu", how, number[0], counts[i], number[2]);
 		write_text(BENCH, command);
 	}
 	text = read_text(BENCH);
@@ -220,12 +221,18 @@ static void run_bench(const unsigned long *number)
 static void start_thread(void)
 {
 	const char *last = strrchr(read_text(CPUS), '-');
+	unsigned long cycles;
 	char parameters[64];
 
 	must(last, "a thread that grants takes a CPU of its own, and there is one in", CPUS);
 	thread_cpu = strtoul(last + 1, NULL, 10);
 	snprintf(parameters, sizeof(parameters), "cpu=%lu clusters=%d", thread_cpu, THREAD_CLUSTERS);
 	load(THREAD, parameters);
+	/* Until it has read all there is, which is no work for calls of the bench. */
+	do {
+		cycles = read_number(THREAD_STATS, "\ncycles ");
+		msleep(2);
+	} while (read_number(THREAD_STATS, "\ncycles ") != cycles);
 }
 
 static void stop_thread(void)

@@ -7,7 +7,7 @@ Grants are given by the engine in software, which runs every PERIOD_US of that c
 Verilated one, which is clocked by it in steps of ENGINE_PERIOD_US. Every byte that is swapped in again is verified.
 
 What a placement does to swap in the long run shows in CHURN_MB, some hours of a machine that swaps a megabyte per
-second: without a clock that counts instructions, as that is faster, and with a CPU for the thread that grants.
+second: without a clock that counts instructions, as that is faster, and with a CPU more for the thread that grants.
 """
 
 import json

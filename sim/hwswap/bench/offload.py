@@ -21,6 +21,7 @@ import json
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -134,11 +135,13 @@ def entries(column: str, output: str, seeds: Sequence[int], short: bool) -> list
 
 def thread(output: str) -> dict[int, float]:
     """Return by order the instructions of the thread that grants for each grant; none if no thread did."""
-    sums: dict[int, dict[str, int]] = {}
-    for name, order, number in re.findall(r"^@(grants|cycles) (\d+) (\d+)$", output, re.MULTILINE):
-        of_order = sums.setdefault(int(order), {"grants": 0, "cycles": 0})
-        of_order[name] += int(number)
-    return {order: of["cycles"] / of["grants"] for order, of in sums.items() if of["grants"]}
+    grants: Counter[int] = Counter()
+    cycles: Counter[int] = Counter()
+    for line in re.findall(r"^@thread (.*)$", output, re.MULTILINE):
+        order, *before, grants_after, cycles_after = map(int, line.split())
+        grants[order] += grants_after - before[0]
+        cycles[order] += cycles_after - before[1]
+    return {order: cycles[order] / number for order, number in grants.items() if number}
 
 
 def together(lines: Sequence[Entry]) -> Entry:
@@ -282,7 +285,7 @@ def save(report: dict[str, Any]) -> None:
             title="Large folios that are split",
             command="make bench-offload PART=fall-backs" + " SHORT=1" * found["short"],
             platform=f"{counting(found['linux'])}; RAM disks, 256 MB together; folios of {sizes} kB, mix changes; "
-            f"mean of seeds {seeds}",
+            f"mean of seeds {seeds}; churn on two CPUs: no count of instructions, seed {fallbacks.SEEDS[0]}",
             leaves_out="other loads, other sizes of swap",
             kernel=True,
             short=found["short"],

@@ -74,6 +74,8 @@ class Device:
         self.node = 0
         self.number = 0  # place in the sequence of swapons
         self.writeok = False
+        self.came_full = False
+        """It had no free slot when it got write permission, and none was freed since."""
         self.listed = False  # SWAPON came at least once: the clusters are on lists
         self.clusters = [Cluster(i) for i in range(-(-pages // SLOTS))]
         self.free: ClusterList = OrderedDict()
@@ -144,10 +146,9 @@ class Device:
     def availability(self, there: bool) -> list[str]:
         """Return what is wrong if the device is, or is not, on the available list: a sentence, or none.
 
-        It is there with write permission and a free slot, and nowhere without permission. A full one may be either: it
-        stays if an interrupted swapoff has put it back.
+        It is there with write permission and a free slot, or if it was full when it got the permission.
         """
-        if there and not self.writeok or not there and self.writeok and self.used < self.total:
+        if there != (self.writeok and (self.used < self.total or self.came_full)):
             return [f"device {self.type}: {'' if there else 'not '}available with {self.used} of {self.total} in use"]
         return []
 

@@ -48,6 +48,7 @@ class Follower(Allocator):
     def drop_usage(self, device: Device, nr: int) -> None:
         """Count slots as free; the available list changes when the trace says so."""
         device.used -= nr
+        device.came_full = False
 
     def swapoff_begin(self, type_: int) -> Status:
         """Take write permission away; the device leaves the available list when the trace says so."""

@@ -33,8 +33,8 @@ TOP_ORDER = ORDERS - 1
 VISITS = 64
 """Visits of devices an allocation makes at most: two for each of 32 devices.
 
-The kernel has no such limit: two equal devices that fail order 0 though they are not full, as all their free slots
-are on DISCARD, are visited in turn until a discard is done.
+The kernel has no such limit: two equal devices that are available and fail order 0, as all their free slots are on
+DISCARD or they were full when they were taken back, are visited in turn until a discard is done, or for ever.
 """
 
 Search_ = Generator[Step, Any, Slots | None]

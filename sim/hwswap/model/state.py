@@ -111,6 +111,7 @@ class State:
             self.swapons += 1
             device.number = self.swapons
         device.writeok = True
+        device.came_full = device.used == device.total
         self.make_available(device)
         return Status.OK
 
@@ -175,6 +176,7 @@ class State:
     def drop_usage(self, device: Device, nr: int) -> None:
         """Count slots as free; a device that was full comes back (`swap_range_free`, `swap_usage_sub`)."""
         device.used -= nr
+        device.came_full = False
         if device.writeok:
             self.make_available(device)
 

@@ -38,8 +38,8 @@ class KernelDiscards:
     def goes_round(self) -> bool:
         """Tell whether an allocation of order 0 would not come to its end.
 
-        Of two equal devices that are not full and have nothing to give, since all of that waits for a discard, the
-        kernel visits each again and again (`swap_alloc_slow`), and only the worker could end that.
+        Of two equal devices that are available and have nothing to give, since all of that waits for a discard or they
+        are full and were taken back, the kernel visits each again and again (`swap_alloc_slow`).
         """
         for _, equals in groupby(self.model.available, lambda device: device.priority):
             devices = list(equals)

@@ -186,7 +186,7 @@ class KernelStream(Stream):
     def alloc(self, orders: tuple[int, ...]) -> Record:
         """Allocate; not order 0 where it would not end, or where what it discards is more than the stream has left."""
         first = self.kernel.first()
-        if first is not None and (2 * len(first.discard) + 2 > self.left or self.kernel.goes_round()):
+        if self.kernel.goes_round() or first is not None and 2 * len(first.discard) + 2 > self.left:
             orders = _NOT_SINGLE
         return super().alloc(orders)
 

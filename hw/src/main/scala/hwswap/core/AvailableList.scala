@@ -5,7 +5,7 @@ package core
 import chisel3._
 import chisel3.util._
 
-/** The available list: devices that have write permission and a free slot, highest priority first, and among equals the
+/** The available list: devices that may have a free slot (SwapDevices), highest priority first, and among equals the
   * one that came last at the end. It mirrors the kernel's `swap_avail_head`, a plist, with `plist_add()`, `plist_del()`
   * and `plist_requeue()`.
   *

@@ -31,6 +31,7 @@ class CheckUnitSpec extends AnyFunSpec with ChiselSim with Peeks {
       lists: Map[Int, (Int, Int)] = Map(13 -> (3, 5), 21 -> (4, 4), 0 -> (6, 6)),
       used: Int = 525,
       available: Boolean = true,
+      writeok: Boolean = true,
       member: Boolean = true
   ) {
     def change(cluster: Int)(f: Line => Line): State = copy(lines = lines.updated(cluster, f(lines(cluster))))
@@ -41,7 +42,7 @@ class CheckUnitSpec extends AnyFunSpec with ChiselSim with Peeks {
     val access = dut.io.access
     view.claimed.poke(true)
     view.device.info.claimed.poke(true)
-    view.device.info.writeok.poke(true)
+    view.device.info.writeok.poke(state.writeok)
     view.device.info.base.poke(3)
     view.device.info.used.poke(state.used)
     view.device.info.available.poke(state.available)
@@ -108,6 +109,7 @@ class CheckUnitSpec extends AnyFunSpec with ChiselSim with Peeks {
     "a cluster on no list" -> sound.copy(lists = sound.lists - 0),
     "a device count that differs" -> sound.copy(used = 526),
     "a device that is not available but should be" -> sound.copy(available = false),
+    "a device that is available without write permission" -> sound.copy(writeok = false),
     "a device that is not on the available list" -> sound.copy(member = false)
   )
 
