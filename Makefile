@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 
-MADE := sim/setup/build
+BUILD := sim/setup/build
 ENV := sim/setup/env
 PYTEST := $(ENV) python -m pytest$(if $(REPORT), --junitxml=$(REPORT))
 # A test uses one CPU mostly, so as many at once as there are; by file, where a file's tests share what they make.
@@ -25,45 +25,45 @@ setup: ## get all that is needed: Debian packages, Python, sbt, QEMU, kernel sou
 	@sim/setup/setup
 
 verilog: setup # the engine as SystemVerilog: build/rtl
-	@$(MADE) rtl
+	@$(BUILD) rtl
 
 model: verilog # the Verilated engine, its replayer and its PCI device server: build/model
-	@$(MADE) model
+	@$(BUILD) model
 
 model-large: setup # the Verilated engine with 8,192 clusters: build/model-large
-	@$(MADE) rtl-large model-large
+	@$(BUILD) rtl-large model-large
 
 model-driver: setup # the Verilated engine with all that the driver uses: build/model-driver
-	@$(MADE) rtl-driver model-driver
+	@$(BUILD) rtl-driver model-driver
 
 model-grants-only: setup # the Verilated engine of marks and grants alone, without a core: build/model-grants-only
-	@$(MADE) rtl-grants-only model-grants-only
+	@$(BUILD) rtl-grants-only model-grants-only
 
 model-wide: setup # the Verilated engine with 32 devices and 64 CPUs: build/model-wide
-	@$(MADE) rtl-wide model-wide
+	@$(BUILD) rtl-wide model-wide
 
 bench-marks: setup # cycles from a mark to its grant, by GiB of swap [SIZES="1 4 64 1024"] [LATENCY=16]
-	@$(MADE) $(foreach gib,$(or $(SIZES),1 4 64 1024),rtl-grants-of-$(gib))
+	@$(BUILD) $(foreach gib,$(or $(SIZES),1 4 64 1024),rtl-grants-of-$(gib))
 	@HWSWAP_GIB="$(or $(SIZES),1 4 64 1024)" $(if $(LATENCY),HWSWAP_LATENCY=$(LATENCY)) \
 		$(PYTEST) -s tests/cocotb/mark_to_grant.py
 
 kernel: setup # Linux 7.3 with the patches: build/kernel
-	@$(MADE) kernel
+	@$(BUILD) kernel
 
 kernel-unpatched: setup # the same without the patches, but for the bench: what others are compared with
-	@$(MADE) kernel-unpatched
+	@$(BUILD) kernel-unpatched
 
 kernel-6.12: setup # Linux 6.12 as it is, the swap allocator before swap tables, to compare with: build/kernel-6.12
-	@$(MADE) kernel-6.12
+	@$(BUILD) kernel-6.12
 
 modules: kernel # the driver's modules: build/modules
-	@$(MADE) modules
+	@$(BUILD) modules
 
 guest: modules # the guest's initramfs: build/guest
-	@$(MADE) guest
+	@$(BUILD) guest
 
 redis: setup # redis-server for the guest's workload redis-bgsave: build/redis
-	@$(MADE) redis
+	@$(BUILD) redis
 
 demo: model model-driver guest kernel-unpatched ## boot Linux, swap by its own search and by grants, print both
 	@$(ENV) python -m hwswap demo
@@ -93,11 +93,11 @@ test-harness: model # C++ unit tests of the harness
 	@$(MAKE) --no-print-directory -C sim/verilator test OUT=$(CURDIR)/build/harness
 
 test-python: model model-wide model-driver guest # all tests in Python that boot no guest
-	@$(MADE) proof-rtl
+	@$(BUILD) proof-rtl
 	@$(PYTEST) $(BY_FILE) $(addprefix --ignore=tests/,cocotb rtl soc system test_failed_seeds.py)
 
 test-cocotb: verilog model-driver model-grants-only # the whole engine, and that of grants, through their ports
-	@$(MADE) rtl-grants
+	@$(BUILD) rtl-grants
 	@$(PYTEST) $(AT_ONCE) --ignore=tests/cocotb/test_masters.py tests/cocotb
 
 test-masters: verilog model-driver model-grants-only # each DMA master at windows, bus errors, stops and RESET
@@ -112,7 +112,7 @@ system_short := $(addprefix tests/system/test_,big_endian.py channel.py dma_wind
 	fresh_recording.py fuzz_guest.py grants_back_off.py limits.py modes.py reports.py large_search.py witness_guest.py)
 
 test-system: model guest kernel-unpatched # boots Linux, swaps, loses the engine, verifies; SHORT=1: some guests
-	@$(MADE) redis memhog stress-ng
+	@$(BUILD) redis memhog stress-ng
 	@$(PYTEST) $(if $(SHORT),$(system_short),tests/system)
 
 fault-reports: model-driver guest kernel-unpatched # public fault reports, made again on four kernels
@@ -121,16 +121,16 @@ fault-reports: model-driver guest kernel-unpatched # public fault reports, made 
 # Such a test may be of any folder.
 test-failed-seeds: verilog model model-wide model-driver model-grants-only
 test-failed-seeds: guest kernel-unpatched # tests with the seeds with which they once failed
-	@$(MADE) rtl-grants
+	@$(BUILD) rtl-grants
 	@$(PYTEST) tests/test_failed_seeds.py
 
 test-commands: model model-driver guest kernel-unpatched # commands of README and pages as written, but those of hours
-	@$(MADE) rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
+	@$(BUILD) rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
 	@$(PYTEST) -v tests/pages/commands.py
 
 # Half an hour and more, so not part of `make test`.
 test-debug: model-driver # on kernels with lockdep, KASAN, UBSAN, DEBUG_VM, kmemleak; with KCSAN: build/test-debug
-	@$(MADE) kernel-debug modules-debug guest-debug kernel-races modules-races guest-races
+	@$(BUILD) kernel-debug modules-debug guest-debug kernel-races modules-races guest-races
 	@$(foreach checks,debug races,HWSWAP_KERNEL=$(CURDIR)/build/kernel-$(checks)/bzImage \
 		HWSWAP_INITRAMFS=$(CURDIR)/build/guest-$(checks)/initramfs.cpio.gz \
 		$(PYTEST) tests/system/kernel_$(checks).py --junitxml=build/test-debug/$(checks).xml;)
@@ -144,16 +144,16 @@ test-matrix: setup # the patches compile, or cannot be chosen, in many configura
 	@$(ENV) python -m hwswap.cli.steps matrix
 
 test-harts: setup # the bench on several harts, in its short form, on a simulated SoC with four
-	@$(MADE) rtl-soc4 soc-model-rocket4
+	@$(BUILD) rtl-soc4 soc-model-rocket4
 	@$(PYTEST) tests/soc/harts.py
 
 test-soc: soc-model litex-example # the engine in a SoC: DRAM model, simulated SoC with a VexRiscv, one clock and two
-	@$(MADE) soc-model-vexriscv-own
+	@$(BUILD) soc-model-vexriscv-own
 	@$(PYTEST) $(BY_FILE) tests/soc
 
 # SEED=first SEEDS=1 CASE=name repeats a failure; with WAVES=1, waves are in build/regress and build/cocotb.
 regress: model ## test-cocotb and traces with SEEDS=n fresh seeds [SEED=first] [CASE=name] [WAVES=1]
-	@$(if $(WAVES),$(MADE) model-wave,true)
+	@$(if $(WAVES),$(BUILD) model-wave,true)
 	@first=$(or $(SEED),$$(shuf -i 1-1000000000 -n 1)); failed=0; \
 	for seed in $$(seq $$first $$((first + $(or $(SEEDS),1) - 1))); do \
 		HWSWAP_SEED=$$seed WAVES=$(WAVES) $(PYTEST) $(AT_ONCE) $(if $(CASE),-k '$(CASE)') \
@@ -161,7 +161,7 @@ regress: model ## test-cocotb and traces with SEEDS=n fresh seeds [SEED=first] [
 	done; exit $$failed
 
 coverage: verilog # lines, toggles and functional bins the simulations reach: build/coverage [SHORT=1]
-	@$(MADE) model-coverage
+	@$(BUILD) model-coverage
 	@$(ENV) python -m hwswap.cli.steps coverage $(if $(SHORT),--short)
 
 # The seed is a fresh one, and printed, unless SEED= says which.
@@ -179,7 +179,7 @@ bench-offload: guest kernel-unpatched model-driver ## grants: calls, fall-backs 
 	@$(ENV) python -m hwswap bench offload $(if $(SHORT),--short) $(if $(PART),--part $(PART))
 
 bench-loads: guest kernel-unpatched model-grants-only ## swap benchmarks [SHORT=1] [LOADS=..]
-	@$(MADE) $(if $(SHORT),,redis memhog stress-ng)
+	@$(BUILD) $(if $(SHORT),,redis memhog stress-ng)
 	@$(ENV) python -m hwswap bench loads $(if $(SHORT),--short) $(LOADS)
 
 bench-engine: model # cycles of the engine on recorded traces, beside the targets
@@ -209,12 +209,12 @@ test-setup: setup # the set-up's own behaviour: missing Java, space, network
 	@$(PYTEST) tests/setup
 
 formal: setup # proofs of parts of the engine (docs/verification.md); [SHORT=1] [PROOF=name]
-	@$(MADE) proof-rtl
+	@$(BUILD) proof-rtl
 	@$(ENV) python -m hwswap.cli.steps formal $(PROOF) $(if $(SHORT),--short)
 
 # An interrupted run goes on where it stopped.
 mutate: setup # how many of 420 mutants the checks find (docs/verification.md); [SHORT=1] [SEED=1]
-	@MUTANTS_SEED=$(SEED) $(MADE) rtl-mutants mutants model-mutants
+	@MUTANTS_SEED=$(SEED) $(BUILD) rtl-mutants mutants model-mutants
 	@$(ENV) python -m hwswap.cli.steps mutate $(if $(SHORT),--short)
 
 lint: setup ## formatting, static checks, licences, generated files up to date
@@ -245,7 +245,7 @@ bitstream_steps := fpga rtl-board part-board part-cpu netlist bitstream
 
 bitstream: setup ## BOARD=ecpix5|orangecrab|ulx3s CPU=vexriscv|rocket [SEEDS=n] [PROFILE=grants-only]: see docs/soc.md
 	@$(ENV) python -m hwswap.cli.steps board $(BOARD) $(CPU)
-	@$(MADE) $(bitstream_steps)
+	@$(BUILD) $(bitstream_steps)
 	@$(ENV) python -m hwswap.cli.steps timing build/bitstream-$(BOARD)-$(CPU)
 
 bitstreams: setup # those of all boards, one after the other, SEEDS=2 each, and a table of them
@@ -256,12 +256,12 @@ flash: bitstream ## that bitstream, made if it is not there, into the board (DRY
 
 # PROFILE=, here and for engine-size: another engine than the simulated SoC's (constraints/profiles.toml).
 fmax: setup # Fmax and size of the engine alone on an ECP5-85F, over seeds [SEEDS=5] [GRADES=6,8,8_5G]
-	@$(MADE) rtl-soc fpga part-engine
+	@$(BUILD) rtl-soc fpga part-engine
 	@$(ENV) python -m hwswap.cli.steps fmax --engine build/part-engine --seeds $(or $(SEEDS),5) \
 		$(if $(GRADES),--grades $(GRADES)) --output build/fmax
 
 engine-size: setup # LUTs and block RAMs of the engine alone, mapped for area, not placed [PROFILE=wide]
-	@$(MADE) rtl-soc fpga part-area
+	@$(BUILD) rtl-soc fpga part-area
 	@$(ENV) python -m hwswap.cli.steps size --engine build/part-area --output build/engine-size
 
 # Of the simulated SoC: ENGINE_RATIO=r gives the engine a clock of its own, r times the CPU's.
@@ -269,18 +269,18 @@ soc-model soc-sim: export CPU := $(or $(CPU),vexriscv)
 soc_model = soc-model-$(CPU)$(if $(ENGINE_RATIO),-own)$(if $(WAVES),-wave)
 
 soc-model: setup # the simulated SoC, CPU=vexriscv|rocket: build/soc-model-CPU
-	@$(MADE) rtl-soc $(soc_model)
+	@$(BUILD) rtl-soc $(soc_model)
 
 # Others install it by `pip install ./litex/hwswap_litex`, or the wheel.
 litex_core_steps := rtl-soc-full rtl-soc-grants-only litex-core
 
 litex-core: setup # the LiteX core with its Verilog in two profiles: build/litex-core, and as a wheel build/wheels
-	@$(MADE) $(litex_core_steps)
+	@$(BUILD) $(litex_core_steps)
 	@$(ENV) python -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir build/wheels \
 		./litex/hwswap_litex
 
 litex-example: setup # that core in an environment of its own, and its example SoC: build/litex-example
-	@$(MADE) $(litex_core_steps) litex-example
+	@$(BUILD) $(litex_core_steps) litex-example
 
 soc-sim: soc-model # run IMAGE=file (the self-test if none) there; [WAVES=1] [DRAM_LATENCY=n] [ENGINE_RATIO=r]
 	@$(if $(IMAGE),,$(MAKE) --no-print-directory -s -C litex/firmware OUT=$(CURDIR)/build/firmware-$(CPU) \
@@ -291,7 +291,7 @@ soc-sim: soc-model # run IMAGE=file (the self-test if none) there; [WAVES=1] [DR
 
 bench-soc: bench_cpu = $(or $(CPU),vexriscv)
 bench-soc: setup ## stock : tuned : register : ring : grants in CPU cycles [CPU=] [DRAM_LATENCY=n] [ENGINE_RATIO=r]
-	@$(MADE) $(if $(filter rocket4,$(bench_cpu)),rtl-soc4,rtl-soc) soc-model-$(bench_cpu)$(if $(ENGINE_RATIO),-own)
+	@$(BUILD) $(if $(filter rocket4,$(bench_cpu)),rtl-soc4,rtl-soc) soc-model-$(bench_cpu)$(if $(ENGINE_RATIO),-own)
 	@$(ENV) python -m hwswap soc bench --cpu $(bench_cpu) $(if $(DRAM_LATENCY),--dram-latency $(DRAM_LATENCY)) \
 		$(if $(ENGINE_RATIO),--engine-ratio $(ENGINE_RATIO)) $(if $(JOBS),--jobs $(JOBS))
 
@@ -299,19 +299,19 @@ bench-harts: # the same on 1, 2 and 4 Rocket harts with the kernel's locks: cycl
 	@$(MAKE) --no-print-directory bench-soc CPU=rocket4
 
 soc-linux: setup ## Linux on the simulated SoC with a Rocket CPU swaps in every mode, measured [MODES=off,hint]
-	@$(MADE) rtl-soc soc-model-rocket fpga kernel-riscv kernel-riscv-unpatched modules-riscv initramfs-riscv
+	@$(BUILD) rtl-soc soc-model-rocket fpga kernel-riscv kernel-riscv-unpatched modules-riscv initramfs-riscv
 	@$(ENV) python -m hwswap soc linux $(if $(MODES),--modes $(MODES))
 
 soc-linux-smp: all_harts := 1,2,3,4
 soc-linux-smp: setup ## Linux on several Rocket harts of the simulated SoC: calls beside each other [HARTS=] [MODES=]
-	@$(MADE) rtl-soc4 soc-model-rocket4 fpga kernel-riscv-smp kernel-riscv-smp-unpatched modules-riscv-smp \
+	@$(BUILD) rtl-soc4 soc-model-rocket4 fpga kernel-riscv-smp kernel-riscv-smp-unpatched modules-riscv-smp \
 		initramfs-riscv-smp
 	@$(ENV) python -m hwswap soc linux --harts $(or $(HARTS),$(all_harts)) $(if $(MODES),--modes $(MODES))
 
 linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux from: build/linux-BOARD (docs/soc.md)
 	@$(ENV) python -m hwswap.cli.steps board $(or $(BOARD),ecpix5) rocket
-	@BOARD=$(or $(BOARD),ecpix5) CPU=rocket $(MADE) $(bitstream_steps)
-	@$(MADE) kernel-riscv modules-riscv initramfs-riscv
+	@BOARD=$(or $(BOARD),ecpix5) CPU=rocket $(BUILD) $(bitstream_steps)
+	@$(BUILD) kernel-riscv modules-riscv initramfs-riscv
 	@folder=build/bitstream-$(or $(BOARD),ecpix5)-rocket; $(ENV) python -m hwswap soc card \
 		--soc $$folder/soc.json --engine $$folder/engine.json --output build/linux-$(or $(BOARD),ecpix5)
 	@litex/linux/card-image build/linux-$(or $(BOARD),ecpix5) build/linux-$(or $(BOARD),ecpix5)/card.img

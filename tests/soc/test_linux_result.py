@@ -148,8 +148,8 @@ def test_a_thread_that_grants_leaves_a_hart_out_and_its_own_cycles_are_figures()
     found = {figure.what: (figure.value, figure.spread) for figure in figures}
     assert len(found) == 2 * len(linux_figures.CASES)
     assert found["an allocation and its free, empty, order 4, 1 harts"] == (1400, {"% by grants": 33.3})
-    own = "the thread's own, by allocation and free, 90 % full, order 0, 1 harts"
-    assert found[own] == (50, {"by grant": 9650 / 3})
+    own = "the thread's own, per allocation and free, 90 % full, order 0, 1 harts"
+    assert found[own] == (50, {"per grant": 9650 / 3})
 
 
 @pytest.mark.parametrize("text", ["2", "1,1", "2,1", "1,5", "1,", "", "1,x"])

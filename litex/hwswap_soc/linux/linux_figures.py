@@ -56,8 +56,8 @@ def on_harts(collected: Collected, harts: Sequence[int], modes: Sequence[str]) -
             missing.append(f"{mode}: {case} on {number} harts was not measured.")
         for own in found.thread:
             if (own["order"], own["cpus"], own["full"]) == (order, number, full) and own["grants"]:
-                what = f"the thread's own, by allocation and free, {case}, {number} harts"
-                spread = {"by grant": own["cycles"] / own["grants"]}
+                what = f"the thread's own, per allocation and free, {case}, {number} harts"
+                spread = {"per grant": own["cycles"] / own["grants"]}
                 figures.append(Figure(what, mode, own["cycles"] / own["calls"], "CPU cycles", spread, 0.1))
     return figures, missing
 

@@ -18,7 +18,7 @@ ENGINE = ("hint", "scan")
 """Modes of the driver in which the engine is used."""
 
 MODES = (UNPATCHED, "off", *ENGINE, THREAD, ORACLE)
-"""What can be asked for, in the order of a table; litex/linux/init/init.c says what each is."""
+"""All modes, in the order of a table; litex/linux/init/init.c describes each."""
 
 BENCH = {0: 96, 2: 24, 4: 24, 7: 8, 9: 6}
 """Order -> folios that the kernel's bench allocates and frees."""

@@ -301,7 +301,7 @@ def run(options: argparse.Namespace) -> int:
         ],
         title="Random operations: kernels, golden model and RTL",
         command=f"make fuzz OPERATIONS={options.operations} SEED={seed}",
-        platform="Linux 7.3.4 unpatched, patched, and with swap tables by ranges; golden model; Verilated engines",
+        platform="Linux 7.3.4 unpatched and patched; golden model; Verilated engines",
         leaves_out="reclaim, CPUs at the same moment, discards in the background",
         kernel=True,
         seed=seed,
