@@ -74,10 +74,10 @@ SEVERAL = Made(
 
 
 class Watch(shown.Live):
-    """Collects the console, and shows how far the run is."""
+    """Collect the console, and show how far the run is."""
 
     def __init__(self, name: str, log: Path, over: threading.Event) -> None:
-        """Makes the display.
+        """Make the display.
 
         Args:
             name: what lines begin with.
@@ -91,7 +91,7 @@ class Watch(shown.Live):
         self._log = log.open("w")
 
     def __exit__(self, *_) -> None:
-        """Ends it."""
+        """End it."""
         super().__exit__()
         self._log.close()
 
@@ -101,7 +101,7 @@ class Watch(shown.Live):
         return self.collected.phases[-1] if self.collected.phases else "reset"
 
     def on_line(self, line: str) -> None:
-        """Takes a line of the simulated console."""
+        """Take a line of the simulated console."""
         before = self.phase
         self.collected.feed(line)
         self._log.write(f"{self.cycle / 1e6:7.1f} {line}\n")
@@ -110,7 +110,7 @@ class Watch(shown.Live):
             self.console.print(f"{self.name}: {self.phase} at {self.cycle / 1e6:.1f} Mcycles")
 
     def on_progress(self, cycle: int, seconds: float) -> None:
-        """Takes the number of cycles simulated so far, and how long that took."""
+        """Take the number of cycles simulated so far, and how long that took."""
         if self._over.is_set():
             raise InputError(f"{self.name}: stopped, as the other kernel's run failed or was interrupted")
         self.cycle = cycle
@@ -118,7 +118,7 @@ class Watch(shown.Live):
 
 
 def prepare(made: Made, folder: Path, kernel: str, bootargs: str) -> Path:
-    """Makes what RAM holds at the start; returns the file.
+    """Write what RAM holds at the start; return the file.
 
     Args:
         made: what the run is of.
@@ -142,7 +142,7 @@ def prepare(made: Made, folder: Path, kernel: str, bootargs: str) -> Path:
 
 
 def hart_numbers(text: str) -> tuple[int, ...]:
-    """Returns the numbers of harts that are named, with commas between; the first is 1."""
+    """Return the numbers of harts that are named, with commas between; the first is 1."""
     words = text.split(",")
     if not set(words) <= set("1234") or words[0] != "1" or sorted(set(words)) != words:
         raise argparse.ArgumentTypeError(f"'{text}': give rising numbers of harts up to 4, 1 first, as in 1,2")
@@ -150,7 +150,7 @@ def hart_numbers(text: str) -> tuple[int, ...]:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's own arguments."""
+    """Add the command's own arguments."""
     parser.add_argument("--harts", type=hart_numbers, default=(), help="numbers of harts, as in 1,2,4 (default: one)")
     parser.add_argument("--dram-latency", type=int, default=LATENCY, help="cycles to the first beat of data")
     parser.add_argument("--modes", help=f"of {', '.join(linux_plan.MODES)} (default: all that can be done)")
@@ -159,7 +159,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def possible(harts: Sequence[int], made: Made) -> tuple[str, ...]:
-    """Returns the modes that can be measured."""
+    """Return the modes that can be measured."""
     wanted = {linux_plan.UNPATCHED, *linux_plan.modes(EngineInfo.load(BUILD / made.engine)), linux_plan.ORACLE}
     if harts:
         # It differs from hint in searches of tables, and no call that is measured on harts makes one.
@@ -170,7 +170,7 @@ def possible(harts: Sequence[int], made: Made) -> tuple[str, ...]:
 
 
 def chosen(options: argparse.Namespace, made: Made) -> tuple[str, ...]:
-    """Returns the modes that are asked for, in the order of a table."""
+    """Return the modes that are asked for, in the order of a table."""
     if options.modes is None:
         return possible(options.harts, made)
     asked = options.modes.split(",")
@@ -184,7 +184,7 @@ def chosen(options: argparse.Namespace, made: Made) -> tuple[str, ...]:
 def boot(
     options: argparse.Namespace, made: Made, output: Path, modes: Sequence[str], kernel: str, over: threading.Event
 ) -> tuple[Collected, str]:
-    """Boots a kernel that does the plan in these modes; returns what it said, and the engine's build hash.
+    """Boot a kernel that does the plan in these modes; return what it said, and the engine's build hash.
 
     Raises InputError if something was wrong.
 
@@ -221,7 +221,7 @@ def boot(
 
 
 def run(options: argparse.Namespace) -> int:
-    """Boots Linux, and shows and writes what came of it; returns the exit status."""
+    """Boot Linux, and show and write what came of it; return the exit status."""
     made = SEVERAL if options.harts else ONE
     output, modes = options.output or BUILD / made.name, chosen(options, made)
     kernel = f"kernel-riscv{made.suffix}"

@@ -52,7 +52,7 @@ def read(path: Path, cure: str) -> bytes:
 
 
 def fits(address: int, content: bytes) -> None:
-    """Stops when what is loaded at an address of LIMITS would reach into what is loaded behind it."""
+    """Stop when what is loaded at an address of LIMITS would reach into what is loaded behind it."""
     room = LIMITS[address] - address
     if len(content) > room:
         raise InputError(
@@ -61,7 +61,7 @@ def fits(address: int, content: bytes) -> None:
 
 
 def ram(parts: Mapping[int, bytes], output: Path) -> None:
-    """Writes what RAM holds, from FIRMWARE on; gaps are holes in the file.
+    """Write what RAM holds, from FIRMWARE on; gaps are holes in the file.
 
     Args:
         parts: load address -> content; the addresses are those of LIMITS.
@@ -99,7 +99,7 @@ def start() -> bytes:
 
 
 def card(soc_json: Path, engine_json: Path, output: Path, bootargs: str = "") -> None:
-    """Writes the files that a board's loader, LiteX's BIOS, reads from an SD card or is sent over the serial line.
+    """Write the files that a board's loader, LiteX's BIOS, reads from an SD card or is sent over the serial line.
 
     Args:
         soc_json: of the bitstream.
@@ -131,14 +131,14 @@ def card(soc_json: Path, engine_json: Path, output: Path, bootargs: str = "") ->
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the own arguments of the command that writes what a board boots from."""
+    """Add the own arguments of the command that writes what a board boots from."""
     parser.add_argument("--soc", type=Path, required=True, help="soc.json, beside the bitstream")
     parser.add_argument("--engine", type=Path, required=True, help="engine.json, beside it")
     parser.add_argument("--bootargs", default="", help="appended to the kernel's command line (hwswap_NAME=VALUE)")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Writes the files; returns the exit status."""
+    """Write the files; return the exit status."""
     card(options.soc, options.engine, options.output, options.bootargs)
     print(f"linux_image: what a board boots Linux from is in {options.output}; boot.json says what goes where")
     return 0
@@ -146,7 +146,7 @@ def run(options: argparse.Namespace) -> int:
 
 @program
 def main() -> None:
-    """Writes the initramfs, for sim/setup/build."""
+    """Write the initramfs, for sim/setup/build."""
     parser = argparse.ArgumentParser(description="Write the initramfs.")
     parser.add_argument("--init", type=Path, required=True)
     parser.add_argument("--module", type=Path, action="append", default=[], help="hwswap.ko; may be given again")

@@ -67,7 +67,7 @@ class Collected:
     trouble: list[str] = field(default_factory=list)
 
     def feed(self, line: str) -> None:
-        """Takes one line of the console."""
+        """Take one line of the console."""
         for pattern, name in PHASES:
             if found := pattern.search(line):
                 self.phases.append(f"mode {found[1]}" if name == "mode" else name)

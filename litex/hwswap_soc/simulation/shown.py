@@ -15,7 +15,7 @@ class Live:
     """How far a simulation is, on standard error: a live line on a terminal, else a line every half minute."""
 
     def __init__(self, name: str, alone: bool = True) -> None:
-        """Makes the display of a command.
+        """Make the display of a command.
 
         Args:
             name: what its lines begin with.
@@ -28,18 +28,18 @@ class Live:
         self._told = time.monotonic()
 
     def __enter__(self) -> Self:
-        """Starts the display."""
+        """Start the display."""
         if self._status:
             self._status.start()
         return self
 
     def __exit__(self, *_) -> None:
-        """Ends it."""
+        """End it."""
         if self._status:
             self._status.stop()
 
     def progress(self, cycles: int, seconds: float, phase: str = "") -> None:
-        """Shows `cycles` simulated in `seconds`, and in which part of the run."""
+        """Show `cycles` simulated in `seconds`, and in which part of the run."""
         text = f"{phase}{cycles / 1e6:.1f} Mcycles, {cycles / 1e3 / max(seconds, 1e-3):.0f} kcycles/s, {seconds:.0f} s"
         if self._status:
             self._status.update(text)
@@ -49,7 +49,7 @@ class Live:
 
 
 def table(title: str, figures: Iterable[Figure]) -> Table:
-    """Returns a table with a row for each thing that was measured; in brackets the ratio to the first column.
+    """Return a table with a row for each thing that was measured; in brackets the ratio to the first column.
 
     Args:
         title: of the table.
