@@ -36,16 +36,16 @@ model-large: setup # the Verilated engine with 8,192 clusters: build/model-large
 model-driver: setup # the Verilated engine with all that the driver uses: build/model-driver
 	@$(BUILD) rtl-driver model-driver
 
-model-grants-only: setup # the Verilated engine of marks and grants alone, without a core: build/model-grants-only
+model-grants-only: setup # the Verilated engine of grants alone, without a core: build/model-grants-only
 	@$(BUILD) rtl-grants-only model-grants-only
 
 model-wide: setup # the Verilated engine with 32 devices and 64 CPUs: build/model-wide
 	@$(BUILD) rtl-wide model-wide
 
-bench-marks: setup # cycles from a mark to its grant, by GiB of swap [SIZES="1 4 64 1024"] [LATENCY=16]
-	@$(BUILD) $(foreach gib,$(or $(SIZES),1 4 64 1024),rtl-grants-of-$(gib))
-	@HWSWAP_GIB="$(or $(SIZES),1 4 64 1024)" $(if $(LATENCY),HWSWAP_LATENCY=$(LATENCY)) \
-		$(PYTEST) -s tests/cocotb/mark_to_grant.py
+bench-grants: setup # cycles from a change to its grant, by GiB of swap [SIZES="1 4"] [LATENCY=16]
+	@$(BUILD) $(foreach gib,$(or $(SIZES),1 4),rtl-grants-of-$(gib))
+	@HWSWAP_GIB="$(or $(SIZES),1 4)" $(if $(LATENCY),HWSWAP_LATENCY=$(LATENCY)) \
+		$(PYTEST) -s tests/cocotb/change_to_grant.py
 
 kernel: setup # Linux 7.3 with the patches: build/kernel
 	@$(BUILD) kernel
@@ -96,11 +96,12 @@ test-python: model model-wide model-driver guest # all tests in Python that boot
 	@$(BUILD) proof-rtl
 	@$(PYTEST) $(BY_FILE) $(addprefix --ignore=tests/,cocotb rtl soc system test_failed_seeds.py)
 
-test-cocotb: verilog model-driver model-grants-only # the whole engine, and that of grants, through their ports
-	@$(BUILD) rtl-grants
+test-cocotb: verilog # the whole engine, and that of grants, through their ports
+	@$(BUILD) rtl-grants rtl-driver-small
 	@$(PYTEST) $(AT_ONCE) --ignore=tests/cocotb/test_masters.py tests/cocotb
 
-test-masters: verilog model-driver model-grants-only # each DMA master at windows, bus errors, stops and RESET
+test-masters: verilog # each DMA master at windows, bus errors, stops and RESET
+	@$(BUILD) rtl-driver-small rtl-grants-only-small
 	@$(PYTEST) $(AT_ONCE) tests/cocotb/test_masters.py
 
 test-trace: model model-wide # recorded traces and random streams on the engine
@@ -121,7 +122,7 @@ fault-reports: model-driver guest kernel-unpatched # public fault reports, made 
 # Such a test may be of any folder.
 test-failed-seeds: verilog model model-wide model-driver model-grants-only
 test-failed-seeds: guest kernel-unpatched # tests with the seeds with which they once failed
-	@$(BUILD) rtl-grants
+	@$(BUILD) rtl-grants rtl-driver-small rtl-grants-only-small
 	@$(PYTEST) tests/test_failed_seeds.py
 
 test-commands: model model-driver guest kernel-unpatched # commands of README and pages as written, but those of hours

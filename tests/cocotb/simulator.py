@@ -53,18 +53,18 @@ class Engine:
 WHOLE = Engine("", "rtl", 1024)
 """The engine of `make verilog`; DEVICES and so on give it other sizes."""
 
-DRIVER = Engine("driver", "rtl-driver", 2048)
-"""The one that the driver is given: with marks and grants beside its core."""
+DRIVER = Engine("driver", "rtl-driver-small", 64)
+"""The one that the driver is given, but of fewer clusters: with grants beside its core."""
 
-GRANTS_ONLY = Engine("grants-only", "rtl-grants-only", 2048)
-"""The one without a core: registers, and marks and grants."""
+GRANTS_ONLY = Engine("grants-only", "rtl-grants-only-small", 64)
+"""The one without a core: registers, and grants."""
 
-GRANTS = Engine("GrantPins", "rtl-grants", 2048, "GrantPins")
-"""The engine of marks and grants alone."""
+GRANTS = Engine("GrantPins", "rtl-grants", 256, "GrantPins")
+"""The engine of grants alone."""
 
 
 def grants_of(gib: int) -> Engine:
-    """Return the engine of marks and grants for so many GiB of swap, 512 clusters each."""
+    """Return the engine of grants for so many GiB of swap, 512 clusters each."""
     name = f"rtl-grants-of-{gib}"
     return Engine(name, name, 512 * gib, "GrantPins")
 

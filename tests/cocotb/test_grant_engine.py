@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the cocotb modules about marks and grants, alone and beside a core, each in a simulation and folder of its own.
+"""Runs the cocotb modules about grants, alone and beside a core, each in a simulation and folder of its own.
 
 Seeds are printed; HWSWAP_SEED=n moves them all by n. WAVES=1 keeps a waveform in the case's folder.
 """

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Grants: their form in memory, which clusters are chosen, what HEAD says, and that an old read changes nothing."""
+"""Grants: their form in memory, which clusters are chosen, what HEAD says, and what is read when."""
 
 import dataclasses
 
 import pytest
+from hwswap.model.cluster_map import Arrays, Summary, Word, change
 from hwswap.model.grant_entries import WRAP, DeviceEntry, Grant, Lines, Placement, free_units, ring_place, span, units
 from hwswap.model.grants import Grants
-from hwswap.model.marks import Arrays, Scanner, Summary, Word, change, mark
 from hwswap.model.rows import ALL
 from hwswap.model.steering import Host
 from hwswap.stimulus.grant_work import finish
@@ -23,17 +23,18 @@ def engine(*clusters, placement=Placement.INDEXED, entries=None, cpus=2):
     grants = Grants(arrays, Lines(cpus), placement)
     for entry in entries or [DeviceEntry(0, 0, len(clusters), -1, EPOCH)]:
         grants.set_device(entry)
-    scanner = Scanner(arrays, grants.index)
     for number, (flag, order, used) in enumerate(clusters):
         list(change(arrays, number, used, Word(order, flag, EPOCH)))
-        list(mark(arrays, number))
-    steps = scanner.steps()
     for _ in range(2):
-        while next(steps) != "round":
-            pass
-        grants.round_finished()
+        one_round(grants)
     list(grants.take_back())
     return grants
+
+
+def one_round(grants):
+    """Let the reader look at all clusters."""
+    while grants.reader.step() != "round":
+        pass
 
 
 def one_pass(steps):
@@ -152,7 +153,7 @@ def test_a_ring_takes_its_own_clusters_as_soon_as_they_have_room():
     assert [g.slot // 512 for g in offered(grants, 0, 5)] == [0]
     for number in (4, 5):
         list(change(grants.arrays, number, ALL ^ 0xFFFF_FFFF, Word(5, Flag.NONFULL, EPOCH)))
-        grants.index.scanned(number, Summary(Word(5, Flag.NONFULL, EPOCH), 5))
+    one_round(grants)
     one_pass(steps)
     assert [g.slot // 512 for g in offered(grants, 0, 5)] == [0, 4, 5]
 
@@ -243,20 +244,38 @@ def test_a_head_from_nowhere_does_no_harm(head):
     assert (grants.rings[0, 9].tail - head) % WRAP <= 4
 
 
-def test_a_bitmap_that_was_read_before_the_scan_came_by_is_no_news():
+def test_an_old_bitmap_of_the_builder_lasts_until_the_next_round():
     grants = engine((Flag.FRAG, 0, SINGLES))
     reading = grants.read(0)
     for _ in range(8):
         next(reading)
-    list(change(grants.arrays, 0, ALL, Word(0, Flag.FULL, EPOCH)))
-    list(mark(grants.arrays, 0))
-    steps = Scanner(grants.arrays, grants.index).steps()
-    while next(steps) != "round":
-        pass
-    assert grants.arrays.quiet()
+    full = Word(0, Flag.FULL, EPOCH)
+    list(change(grants.arrays, 0, ALL, full))
+    one_round(grants)
     with pytest.raises(StopIteration):
         next(reading)
-    assert grants.index.summaries[0].run == -1
+    assert grants.summaries[0] == Summary(full, 0)
+    assert grants.choose(0) is None, "its list says that there is no room"
+    one_round(grants)
+    assert grants.summaries[0] == Summary(full, -1)
+
+
+def test_a_cluster_is_let_go_when_word_and_bitmap_were_read_after_head():
+    grants = engine((Flag.FREE, 0, 0), (Flag.FREE, 0, 0), placement=Placement.OPEN)
+    lines, steps = grants.lines, grants.steps()
+    lines.want[0] = 1 << 9
+    one_pass(steps)
+    lines.head[0][9] = 2  # the second is in use
+    full = Word(9, Flag.FULL, EPOCH)
+    list(change(grants.arrays, 0, ALL, full))
+    assert next(steps) == "CPU line read"
+    # The order is another one's meanwhile, too.
+    list(change(grants.arrays, 0, ALL, Word(4, Flag.FULL, EPOCH)))
+    assert (next(steps), next(steps)) == ("WORD read", "again")
+    assert 0 in grants.granted
+    one_pass(steps)
+    assert grants.granted == {1: (0, 9)}
+    assert grants.summaries[0] == Summary(Word(4, Flag.FULL, EPOCH), -1)
 
 
 def test_no_run_waits_until_a_new_device_was_looked_at():
@@ -267,8 +286,10 @@ def test_no_run_waits_until_a_new_device_was_looked_at():
     grants.set_device(dataclasses.replace(grants.devices[0], type=1, base=64))
     one_pass(steps)
     assert grants.lines.no_run == 0
-    grants.round_finished()
-    grants.round_finished()
+    one_round(grants)
+    one_pass(steps)
+    assert grants.lines.no_run == 0, "the round under way may have passed its clusters"
+    one_round(grants)
     one_pass(steps)
     assert grants.lines.no_run == 0b11_1111_1110
 
@@ -290,29 +311,21 @@ def put(host, order, grant):
         host.lines.store(0, order, index, which, word)
 
 
-def test_a_grant_is_used_unit_by_unit_and_marked_once(host):
-    host.arrays.dirty[:] = bytes(64)
+def test_a_grant_is_used_unit_by_unit(host):
     put(host, 2, Grant(0b1010, 512, 0, 2, EPOCH))
     assert finish(host.alloc(0, 2)) == (0, 512 + 4)
     assert finish(host.alloc(0, 2)) == (0, 512 + 12)
     assert host.arrays.used(1) == 0xF0F0
-    assert not any(host.arrays.dirty)
     assert (host.counts["hit"], host.counts["claimed"]) == (2, 1)
-    steps = host.alloc(0, 2)
-    assert next(steps) == "DIRTY"
-    assert next(steps) == "GROUP"
-    assert host.arrays.dirty[1] == 1
-    finish(steps)
+    finish(host.alloc(0, 2))
     assert host.lines.want[0] == 1 << 2
 
 
-def test_a_stray_scan_is_marked_and_right(host):
+def test_a_stray_scan_is_right(host):
     assert finish(host.alloc(0, 0)) == (0, 1)
-    host.arrays.dirty[:] = bytes(64)
     put(host, 0, Grant(0b11, 0, 0, 0, EPOCH))
     assert finish(host.alloc(0, 0)) == (0, 2)
     assert host.counts["stray"] == 1
-    assert host.arrays.dirty[0] == 1
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The builder of grants and the kernel's side, each choice and each allocation compared with the rules as written."""
 
+from hwswap.model.cluster_map import Reader, Word
 from hwswap.model.grant_entries import Placement
 from hwswap.model.grants import Grants
-from hwswap.model.marks import Word
 from hwswap.model.rows import SLOTS
 from hwswap.model.steering import Host
 from hwswap_map import Flag
@@ -40,19 +40,42 @@ def has_room(entry, summary):
 
 
 class Watched(Grants):
-    """The builder of grants, with each of its choices and grants looked at."""
+    """The builder of grants, with each of its choices and grants looked at.
+
+    Attributes:
+        stale: clusters of which a CPU has let a grant go since the engine last began to read them.
+    """
 
     def __init__(self, *arguments):
         """Begin to look."""
         super().__init__(*arguments)
+        self.stale = set()
+        self.reader.again = self.again
         self.spared = 2  # the devices here have few clusters
         self.time = 0
         self.last = {}
         self.copy = []
 
+    def again(self, cluster):
+        """Take note that a cluster is read."""
+        self.stale.discard(cluster)
+        return Reader.again(self.reader, cluster)
+
+    def release(self, cpu, order):
+        """See whether what is let go was read since the CPU has."""
+        granted = dict(self.granted)
+        super().release(cpu, order)
+        assert not self.stale & (granted.keys() - self.granted.keys()), "is let go, and was not read before"
+
+    def forget(self, cpu, order):
+        """Let go what a CPU no longer wants, whether it was read or not."""
+        self.stale -= {cluster for cluster, owner in self.granted.items() if owner == (cpu, order)}
+        return super().forget(cpu, order)
+
     def set_device(self, entry):
-        """Take note of whose turn it is: a device that changes goes behind its equals."""
+        """Take note of whose turn it is: a device that changes goes behind its equals, and nothing is granted of it."""
         super().set_device(entry)
+        self.stale -= set(range(entry.base, entry.base + entry.clusters))
         self.time += 1
         self.last[entry.type] = self.time
 
@@ -63,18 +86,17 @@ class Watched(Grants):
         free = [
             cluster
             for cluster in range(entry.base, entry.base + entry.clusters)
-            if self.index.summaries[cluster].word == Word(0, Flag.FREE, entry.epoch) and cluster not in self.granted
+            if self.summaries[cluster].word == Word(0, Flag.FREE, entry.epoch) and cluster not in self.granted
         ]
         return alone and (order in (0, 9) or len(free) >= entry.clusters // 2)
 
     def choose(self, order, alone=True):
         """Compare a choice with the rules: priority, turn, and the kind of cluster."""
-        summaries = self.index.summaries
         room = [
             entry.priority
             for entry in self.devices.values()
             if entry.type not in self.recalling
-            and any(has_room(entry, summaries[c]) for c in range(entry.base, entry.base + entry.clusters))
+            and any(has_room(entry, self.summaries[c]) for c in range(entry.base, entry.base + entry.clusters))
         ]
         ready = {}
         for entry in self.devices.values():
@@ -83,9 +105,9 @@ class Watched(Grants):
                 cluster
                 for cluster in range(entry.base, entry.base + entry.clusters)
                 if cluster not in self.granted
-                and legal(entry, self.index.summaries[cluster], order, self.placement)
+                and legal(entry, self.summaries[cluster], order, self.placement)
                 and entry.type not in self.recalling
-                and (open_ or self.index.summaries[cluster].word.list != Flag.FREE)
+                and (open_ or self.summaries[cluster].word.list != Flag.FREE)
             ]
             if found and entry.priority == max(room):
                 ready[entry.type] = found
@@ -98,7 +120,7 @@ class Watched(Grants):
         self.time += 1
         self.last[type_] = self.time
         assert cluster in ready[type_]
-        words = {c: self.index.summaries[c].word for c in ready[type_]}
+        words = {c: self.summaries[c].word for c in ready[type_]}
         if self.placement is Placement.OPEN:
             near = {c: 99 if word.list == Flag.FREE else abs(word.order - order) for c, word in words.items()}
             assert near[cluster] == min(near.values())
@@ -107,7 +129,7 @@ class Watched(Grants):
             free = [c for c in words if words[c].list == Flag.FREE]
             if order == 0:
                 others = {c: word.order for c, word in words.items() if word.order}
-                idle = [c for c, other in others.items() if self.index.summaries[c].run < other]
+                idle = [c for c, other in others.items() if self.summaries[c].run < other]
                 highest = [c for c, other in others.items() if other == max(others.values())]
                 assert cluster == min(own or idle or highest or free)
             else:
@@ -142,14 +164,23 @@ class Watched(Grants):
             assert not any(used >> slot % SLOTS & 1 for slot in slots), "was not free when it was read"
             cluster = entry.base + grant.slot // SLOTS
             assert self.granted[cluster] == (cpu, order)
-            assert legal(entry, self.index.summaries[cluster], order, self.placement)
+            assert legal(entry, self.summaries[cluster], order, self.placement)
         return grant
 
 
 class Checked(Host):
-    """The kernel, with each of its allocations looked at."""
+    """The kernel, with each of its allocations looked at, and what it lets go told."""
 
-    def commit(self, device, number, slot, order, marked):
+    stale = frozenset()
+
+    def done_with(self, cpu, order):
+        """Tell which cluster a mask was of."""
+        held = self.masks[cpu][order]
+        if held.type in self.devices:
+            self.stale |= {self.devices[held.type].entry.base + held.slot // SLOTS}
+        super().done_with(cpu, order)
+
+    def commit(self, device, number, slot, order):
         """See whether an order may go where it goes."""
         cluster = device.clusters[number]
         assert cluster.locked
@@ -158,4 +189,4 @@ class Checked(Host):
         if cluster.list != Flag.FREE and self.placement is Placement.INDEXED:
             assert order in (0, cluster.order)
         assert cluster.list == Flag.FREE or order < 9
-        return super().commit(device, number, slot, order, marked)
+        return super().commit(device, number, slot, order)

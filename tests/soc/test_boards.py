@@ -196,7 +196,7 @@ def test_utilisation_by_module(tmp_path):
     assert counts["engine: core"] == {"LUT": 1, "FF": 0, "BRAM": 0, "DSP": 0}
     assert counts["engine: shell"]["LUT"] == 2
     assert counts["engine: swap tables"] == {"LUT": 1, "FF": 0, "BRAM": 1, "DSP": 0}
-    assert counts["engine: marks and grants"]["LUT"] == 6
+    assert counts["engine: grants"]["LUT"] == 6
     assert counts["CPU"]["BRAM"] == 1
     assert counts["memory controller"]["FF"] == 1
     assert counts["rest of the SoC"]["FF"] == 1

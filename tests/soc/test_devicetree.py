@@ -53,7 +53,7 @@ def test_engine_node_is_what_litex_made(exported, tmp_path):
     tree = blob(exported / "soc.json", exported / "engine.json", "sim", tmp_path)
     region = content["memories"]["hwswap"]
     node = f"/soc/hwswap@{region['base']:x}"
-    assert get(tree, node, "compatible", "s") == ["hwswap,engine-3"]
+    assert get(tree, node, "compatible", "s") == ["hwswap,engine-4"]
     assert [int(cell, 16) for cell in get(tree, node, "reg")] == [region["base"], hwswap_map.BAR_SIZE]
     # Rocket's interrupt controller counts from 1, LiteX from 0.
     assert [int(cell, 16) for cell in get(tree, node, "interrupts")] == [content["constants"]["hwswap_interrupt"] + 1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Marks and grants in a kernel, with the engine in software: they steer, they lie, the engine comes and goes."""
+"""Grants in a kernel, with the engine in software: they steer, they lie, the engine comes and goes."""
 
 from collections.abc import Iterator
 from pathlib import Path

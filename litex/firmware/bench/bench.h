@@ -13,7 +13,6 @@
  *   BENCH_ORDERS    a bit an order
  *   BENCH_SCHEMES   a bit a scheme of bench_schemes
  */
-#define BENCH_PAUSE 64 /* engine cycles of rest behind a look at marks or rings that found nothing */
 #define BENCH_SEED 1
 #define BENCH_PAGES (BENCH_CLUSTERS * SWAP_SLOTS)
 #define BENCH_OPERATIONS 1024 /* in a round, at most */

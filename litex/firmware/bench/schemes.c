@@ -259,7 +259,7 @@ static COLD void authority_stop(void) { engine_swapoff(engine(), TYPE); }
 static COLD void grant_start(void) {
   start_engine();
   software_create(&swap_stock);
-  grants_start(grants, &engines[0], swap, BENCH_PAUSE);
+  grants_start(grants, &engines[0], swap);
   software_swapon(&swap_stock);
   grants_swapon(grants, TYPE, BENCH_CLUSTERS, 0);
 }
@@ -296,7 +296,6 @@ static COLD void grant_counts(struct bench_count counts[BENCH_COUNTS]) {
   counts[3] = (struct bench_count){"no_run", granted()->counts.no_run};
   counts[4] = (struct bench_count){"popped", granted()->counts.popped};
   counts[5] = (struct bench_count){"refused", granted()->counts.refused};
-  counts[6] = (struct bench_count){"marks", granted()->counts.marks};
   granted()->counts = (struct grants_counts){0};
 }
 

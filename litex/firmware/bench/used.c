@@ -107,7 +107,6 @@ void introduce(void) {
   json_text("cpu", CONFIG_CPU_NAME);
   json_hex("build", (uint64_t)HWSWAP_BUILD_HASH_HI << 32 | HWSWAP_BUILD_HASH_LO);
   json_number("clusters", BENCH_CLUSTERS);
-  json_number("pause", BENCH_PAUSE);
   json_number("seed", BENCH_SEED);
   json_number("layout_fits", layout_fits);
 }

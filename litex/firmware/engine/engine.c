@@ -19,7 +19,7 @@ static COLD void identify(struct engine *engine) {
   if (engine->build != ((uint64_t)HWSWAP_BUILD_HASH_HI << 32 | HWSWAP_BUILD_HASH_LO))
     fail("the engine is another build than the exports this program was made with: build it again");
   if (caps & HWSWAP_CAPS_GRANTS_ONLY)
-    fail("the engine has marks and grants alone, and this program gives it commands: build the SoC with another "
+    fail("the engine grants alone, and this program gives it commands: build the SoC with another "
          "PROFILE=");
   engine->devices = (unsigned)FIELD_GET(HWSWAP_CAPS_DEVICES, caps);
   engine->cpus = (unsigned)FIELD_GET(HWSWAP_CAPS_CPUS, caps);

@@ -26,7 +26,7 @@
 /**
  * struct engine - the engine, as a hart sees it
  * @devices, @cpus, @clusters: what it was built for
- * @has_grants: it has marks and grants
+ * @has_grants: it grants
  * @build: hash of its build
  * @commands, @completions: the rings
  * @command_count: commands ever written

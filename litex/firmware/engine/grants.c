@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What has changed, for the engine to read; places from it, for the allocator to begin at. */
+/* What is in use, for the engine to read; places from it, for the allocator to begin at. */
 #include "grants.h"
 
 #define PATIENCE 2000000u
+
+/* Engine cycles of rest after a look that found nothing, and after each burst of a round, as in the driver. */
+#define PAUSE 64u
+#define PACE 152u
 
 static inline size_t entry_of(const struct grants *grants, unsigned order, uint32_t head) {
   const size_t ring = (size_t)hart_number() * SWAP_ORDERS + order;
@@ -12,17 +16,6 @@ static inline size_t entry_of(const struct grants *grants, unsigned order, uint3
 
 /* Where the line of this hart is. */
 static inline size_t line_of(void) { return (size_t)hart_number() * HWSWAP_GRANT_LINE_SIZE; }
-
-static inline void set_byte(struct shared memory, size_t offset) { ((volatile uint8_t *)memory.cpu)[offset] = 1; }
-
-/* From the data to the byte on top: what the engine misses of the data, it has a mark of. */
-static void mark(struct grants *grants, uint32_t cluster) {
-  barrier_write();
-  set_byte(grants->dirty, cluster);
-  barrier_write();
-  set_byte(grants->groups, cluster / 64);
-  grants->counts.marks++;
-}
 
 static void store_range(struct grants *grants, uint32_t cluster, unsigned start, unsigned nr, bool used) {
   struct grants_note *note = &grants->notes[cluster];
@@ -49,24 +42,12 @@ static void changed(void *context, unsigned type, uint32_t cluster, struct stock
   struct grants *grants = (struct grants *)context + hart_number();
   const uint32_t number = grants->devices[type].base + cluster, word = word_of(state, grants->devices[type].epoch);
   struct grants_note *note = &grants->notes[number];
-  const bool moved = word != note->word;
 
   store_range(grants, number, start, nr, taken);
-  if (moved) {
+  if (word != note->word) {
     note->word = word;
     shared_write_half(grants->words, (size_t)number * 4, word);
   }
-  /* What was granted gets its mark when the grant is used up. */
-  if (nr && taken && grants->steered == cluster * SWAP_SLOTS + start)
-    return;
-  if (nr || moved)
-    mark(grants, number);
-}
-
-static void let_go(struct grants *grants, struct grants_held *held) {
-  if (held->live)
-    mark(grants, grants->devices[held->type].base + held->offset / SWAP_SLOTS);
-  held->live = false;
 }
 
 /* Where the lowest unit that is left is; there is one. Neither CPU has an instruction that counts zeros. */
@@ -89,8 +70,8 @@ static inline void take_first(struct grants_held *held) {
 /* A grant from the ring, if there is one that is worth anything; it may be wrong in all that it says. */
 static __attribute__((noinline)) bool pop(struct grants *grants, unsigned order) {
   struct grants_held *held = &grants->held[order];
+  bool live;
 
-  let_go(grants, held);
   for (unsigned tries = 0; tries < 1u << grants->log2; tries++) {
     const uint32_t head = grants->head[order];
     const size_t entry = entry_of(grants, order, head);
@@ -106,13 +87,13 @@ static __attribute__((noinline)) bool pop(struct grants *grants, unsigned order)
     grants->head[order] = head + 1;
     barrier_write();
     shared_write_half(grants->lines, line_of() + HWSWAP_GRANT_LINE_HEAD_OFFSET + 4 * order, head + 1);
-    held->live = UPPER_GET(HWSWAP_GRANT_PLACE_VALID, upper) && UPPER_GET(HWSWAP_GRANT_PLACE_ORDER, upper) == order &&
-                 held->type < SWAP_DEVICES &&
-                 UPPER_GET(HWSWAP_GRANT_PLACE_EPOCH, upper) == grants->devices[held->type].epoch &&
-                 (held->mask[0] | held->mask[1]) &&
-                 stock_steer(grants->swap, hart_number(), order,
-                             (struct swap_place){.type = held->type, .offset = first(held, order)});
-    if (held->live) {
+    live = UPPER_GET(HWSWAP_GRANT_PLACE_VALID, upper) && UPPER_GET(HWSWAP_GRANT_PLACE_ORDER, upper) == order &&
+           held->type < SWAP_DEVICES &&
+           UPPER_GET(HWSWAP_GRANT_PLACE_EPOCH, upper) == grants->devices[held->type].epoch &&
+           (held->mask[0] | held->mask[1]) &&
+           stock_steer(grants->swap, hart_number(), order,
+                       (struct swap_place){.type = held->type, .offset = first(held, order)});
+    if (live) {
       grants->counts.popped++;
       return true;
     }
@@ -147,9 +128,7 @@ enum swap_status grants_alloc(struct grants *grants, unsigned order, uint64_t pf
   offset = first(held, order);
   take_first(held);
   stock_go_on(grants->swap, hart_number(), order, offset);
-  grants->steered = offset;
   status = swap_stock.alloc(grants->swap, hart_number(), order, pfn, place);
-  grants->steered = 0;
   if (status == SWAP_OK && place->offset == offset) {
     grants->counts.hits++;
     return SWAP_OK;
@@ -157,7 +136,6 @@ enum swap_status grants_alloc(struct grants *grants, unsigned order, uint64_t pf
   /* What it says beyond is no better. */
   grants->counts.strays++;
   held->mask[0] = held->mask[1] = 0;
-  let_go(grants, held);
   return status;
 }
 
@@ -165,13 +143,13 @@ enum swap_status grants_free(struct grants *grants, struct swap_place place, uns
   return swap_stock.free(grants->swap, place.type, place.offset, nr);
 }
 
-COLD void grants_start(struct grants *grants, struct engine *engine, struct swap *swap, unsigned pause) {
+COLD void grants_start(struct grants *grants, struct engine *engine, struct swap *swap) {
   const size_t notes = engine->clusters * sizeof(*grants->notes);
   const uint64_t state = engine_read(HWSWAP_REG_GRANT_STATE);
 
   *grants = (struct grants){.swap = swap, .log2 = (unsigned)FIELD_GET(HWSWAP_GRANT_STATE_RING_LOG2, state)};
   if (!engine->has_grants)
-    fail("the engine was built without marks and grants: build the SoC with PROFILE=full");
+    fail("the engine was built without grants: build the SoC with PROFILE=full");
   if (engine->cpus < SWAP_HARTS)
     fail("the engine has fewer CPUs than the program has harts: build it with more");
   grants->devices = private_get(SWAP_DEVICES * sizeof(*grants->devices));
@@ -182,23 +160,20 @@ COLD void grants_start(struct grants *grants, struct engine *engine, struct swap
   __builtin_memset(grants->notes, 0, notes);
   grants->used = shared_get((size_t)engine->clusters * (SWAP_SLOTS / 8));
   grants->words = shared_get((size_t)engine->clusters * HWSWAP_CLUSTER_WORD_SIZE);
-  grants->dirty = shared_get(engine->clusters);
-  grants->groups = shared_get(engine->clusters / 64);
   grants->lines = shared_get((size_t)engine->cpus * HWSWAP_GRANT_LINE_SIZE);
   grants->rings = shared_get((size_t)engine->cpus * SWAP_ORDERS * HWSWAP_GRANT_SIZE << grants->log2);
   grants->no_run = shared_get(64);
   for (unsigned hart = 1; hart < SWAP_HARTS; hart++)
     grants[hart] = *grants;
-  engine_write(HWSWAP_REG_GRANT_GROUP_BASE, grants->groups.bus);
-  engine_write(HWSWAP_REG_GRANT_DIRTY_BASE, grants->dirty.bus);
   engine_write(HWSWAP_REG_GRANT_WORD_BASE, grants->words.bus);
   engine_write(HWSWAP_REG_GRANT_LINE_BASE, grants->lines.bus);
   engine_write(HWSWAP_REG_GRANT_NO_RUN_BASE, grants->no_run.bus);
   engine_write(HWSWAP_REG_GRANT_RING_BASE, grants->rings.bus);
   engine_write(HWSWAP_REG_GRANT_CHUNK_BASE, grants->used.bus);
   engine_enable(0);
-  engine_write(HWSWAP_REG_GRANT_CONTROL,
-               HWSWAP_GRANT_CONTROL_SCAN | HWSWAP_GRANT_CONTROL_GRANT | FIELD_PUT(HWSWAP_GRANT_CONTROL_PAUSE, pause));
+  engine_write(HWSWAP_REG_GRANT_CONTROL, HWSWAP_GRANT_CONTROL_READ | HWSWAP_GRANT_CONTROL_GRANT |
+                                             FIELD_PUT(HWSWAP_GRANT_CONTROL_PAUSE, PAUSE) |
+                                             FIELD_PUT(HWSWAP_GRANT_CONTROL_PACE, PACE));
   stock_follow(swap, changed, grants);
 }
 
@@ -227,7 +202,6 @@ COLD void grants_swapon(struct grants *grants, unsigned type, uint32_t clusters,
     for (unsigned slot = 0; slot < SWAP_SLOTS; slot++)
       store_range(grants, base + i, slot, 1, swap_stock.word(grants->swap, type, i * SWAP_SLOTS + slot) != 0);
     shared_write_half(grants->words, (size_t)(base + i) * 4, note->word);
-    mark(grants, base + i);
   }
 }
 
@@ -241,7 +215,6 @@ void grants_drop(struct grants *grants) {
     struct grants_held *held = &grants->held[order];
 
     held->mask[0] = held->mask[1] = 0;
-    let_go(grants, held);
   }
   grants->want = 0;
   barrier_write();
@@ -267,7 +240,7 @@ static COLD void wait_two(uint32_t (*count)(void)) {
     steps += now != seen;
     seen = now;
     if (++looks == PATIENCE)
-      fail("the engine looks neither at marks nor at rings");
+      fail("the engine looks neither at clusters nor at rings");
   }
 }
 
@@ -284,8 +257,6 @@ COLD const char *grants_verify(struct grants *grants, unsigned type, uint32_t cl
 
     if (shared_read_half(grants->words, (size_t)cluster * 4) != word)
       return "a cluster's word is not what the allocator has";
-    if (((volatile uint8_t *)grants->dirty.cpu)[cluster] || ((volatile uint8_t *)grants->groups.cpu)[cluster / 64])
-      return "the engine leaves a mark unread";
     for (unsigned slot = 0; slot < SWAP_SLOTS; slot++) {
       const uint32_t used = shared_read_half(grants->used, (size_t)cluster * (SWAP_SLOTS / 8) + slot / 32 * 4);
 

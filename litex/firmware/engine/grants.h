@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Marks and grants beside the stock allocator (docs/grants.md), as the kernel has them: what changes is
- * stored where the engine reads it, and marked; a grant says where the allocator's next search begins, and the
+ * Bitmaps and grants beside the stock allocator (docs/grants.md), as the kernel has them: what is in use is
+ * stored where the engine reads it; a grant says where the allocator's next search begins, and the
  * allocator's own code does the rest.
  *
  * A hart is the engine's CPU of its number. Each has a struct grants, in an array; what they share, the first one has
@@ -21,7 +21,6 @@ struct grants_counts {
   uint32_t no_run;  /* large orders that failed at once */
   uint32_t popped;  /* grants */
   uint32_t refused; /* grants, taken back ones included */
-  uint32_t marks;   /* of clusters */
 };
 
 /**
@@ -49,38 +48,34 @@ struct grants_device {
  * struct grants_held - what is left of a grant that was popped
  * @mask: units that are free, lower half first
  * @offset, @type: of the first unit
- * @live: there is one; its cluster gets a mark when it is let go
  */
 struct grants_held {
   uint32_t mask[2];
   uint32_t offset;
   uint8_t type;
-  bool live;
 };
 
 /**
  * struct grants - engine and allocator
  * @swap: the stock allocator
  * @log2: entries of a ring, as a power of two
- * @used, @words, @dirty, @groups, @lines, @rings, @no_run: memory shared with the engine
+ * @used, @words, @lines, @rings, @no_run: memory shared with the engine
  * @notes: of each engine cluster
  * @devices: by number
  * @want: orders that are wanted
  * @head: grants ever popped, by order
  * @held: by order
- * @steered: place to which the allocation under way was steered; 0: none
  * @counts: since they were last set to 0
  */
 struct grants {
   struct swap *swap;
   unsigned log2;
-  struct shared used, words, dirty, groups, lines, rings, no_run;
+  struct shared used, words, lines, rings, no_run;
   struct grants_note *notes;
   struct grants_device *devices;
   uint32_t want;
   uint32_t head[SWAP_ORDERS];
   struct grants_held held[SWAP_ORDERS];
-  uint32_t steered;
   struct grants_counts counts;
 } OWN_LINE;
 
@@ -89,9 +84,8 @@ struct grants {
  * @grants: filled in: one for each hart
  * @engine: started, not enabled yet; gets enabled
  * @swap: a stock allocator without devices
- * @pause: engine cycles of rest behind a look at marks or rings that found nothing
  */
-void grants_start(struct grants *grants, struct engine *engine, struct swap *swap, unsigned pause);
+void grants_start(struct grants *grants, struct engine *engine, struct swap *swap);
 
 /* Tells the engine of a device that the allocator has; `clusters` of them, from the engine's cluster `base` on. */
 void grants_swapon(struct grants *grants, unsigned type, uint32_t clusters, uint32_t base);
@@ -108,7 +102,7 @@ enum swap_status grants_free(struct grants *grants, struct swap_place place, uns
 /* No order is wanted any more, and nothing is held. */
 void grants_drop(struct grants *grants);
 
-/* Waits until the engine has looked at all marks and all rings. */
+/* Waits until the engine has read all clusters and looked at all rings. */
 void grants_settle(void);
 
 /**

@@ -32,7 +32,7 @@ class Cell:
         extra: cycles of letting grants go.
         p50: median; p99: 99th percentile; max: the longest.
         counts: of grants: allocations that hit the place granted, that strayed, that found no grant, that failed at
-            once; grants popped, refused; marks set.
+            once; grants popped, refused.
     """
 
     n: int

@@ -28,7 +28,7 @@ CAPACITY = {"LUT": 83_640, "FF": 83_640, "BRAM": 208, "DSP": 156}
 GROUPS = (
     ("engine: core", re.compile(r"hwswap_engine\.Core\.")),
     ("engine: swap tables", re.compile(r"hwswap_engine\.(shell\.tables|tableDma)\.")),
-    ("engine: marks and grants", re.compile(r"hwswap_engine\.Grants\.")),
+    ("engine: grants", re.compile(r"hwswap_engine\.Grants\.")),
     ("engine: shell", re.compile(r"hwswap_engine\.")),
     ("CPU", re.compile(r"(VexRiscv|ExampleRocketSystem)\w*\.")),
     # LiteX's own parts are one Verilog module: their signals' names tell them apart.

@@ -19,5 +19,5 @@ def add_commands(commands: Commands) -> None:
     actions = group(commands, "bench", "measure the engine and the driver")
     command(actions, "engine", "the engine's cycles on traces, beside the targets", ENGINE)
     command(actions, "tables", "the engine's commands on swap tables", TABLES)
-    command(actions, "offload", "marks and grants: cost of calls, and fall-backs of large folios, in Linux", OFFLOAD)
+    command(actions, "offload", "grants: cost of calls, and fall-backs of large folios, in Linux", OFFLOAD)
     command(actions, "loads", "swap benchmarks by the names of maintainers: usemem, memhog, Redis, ...", LOADS)

@@ -71,7 +71,7 @@ FEATURES = (
         f"echo 1 >{_EVENT} && {LOADS[0]} && echo 0 >{_EVENT} && grep -q swap_slots_alloc: /sys/kernel/tracing/trace",
     ),
     Feature("fixed windows", 1, "echo true >/sys/kernel/mm/swap/swapoff_ra_fixed"),
-    Feature("marks", 9, _SYMBOL.format("swap_grants_register"), "SWAP_GRANTS"),
+    Feature("bitmaps", 9, _SYMBOL.format("swap_grants_register"), "SWAP_GRANTS"),
     Feature("grants", 10, _SYMBOL.format("swap_grants_counts"), "SWAP_GRANTS"),
     Feature("granted", 11, f"echo '2 16 0' >{_BENCH} && grep -q '\"granted\"' {_BENCH}"),
     Feature("searches", 12, _SYMBOL.format("swap_offload_register"), "SWAP_OFFLOAD"),

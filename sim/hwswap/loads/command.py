@@ -36,7 +36,7 @@ ENGINES = {
     "hint": artifacts.DEVICE_GRANTS_ONLY,
     "scan": artifacts.DEVICE_GRANTS,
 }
-"""The engine by mode: one without a core where marks and grants are all that is wanted, as it is simulated faster."""
+"""The engine by mode: one without a core where grants are all that is wanted, as it is simulated faster."""
 
 COLUMNS = ("unpatched", "off", "hint", "scan")
 DEFAULT = ("unpatched", "off", "hint")

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from hwswap_map import Flag
-
-from hwswap.model.marks import WORD_SLOTS
+from hwswap.model.cluster_map import WORD_SLOTS
 from hwswap.model.rows import ORDERS, SLOTS, free_runs
 
 TOP_ORDER: Final = ORDERS - 1
@@ -24,9 +22,6 @@ ENTRY: Final = 16
 
 WRAP: Final = 1 << 32
 """HEAD and the engine's own count of entries run freely, and wrap here."""
-
-LISTED: Final = (Flag.NONFULL, Flag.FRAG)
-"""Lists of clusters that are in use and have room."""
 
 
 class Placement(Enum):

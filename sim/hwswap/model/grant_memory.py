@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The golden model's marks, bitmaps and lines as an engine reads and writes them, each part by offsets in it."""
+"""The golden model's bitmaps, words and lines as an engine reads and writes them, each part by offsets in it."""
 
 from collections.abc import Callable, Iterable
 
 import hwswap_map as m
 
+from hwswap.model.cluster_map import WORDS, Arrays
 from hwswap.model.grant_entries import ENTRY, Lines
-from hwswap.model.marks import WORDS, Arrays
 from hwswap.model.rows import ORDERS
 
 ONES = (1 << 64) - 1
@@ -37,8 +37,6 @@ class GrantMemory:
         """Return bytes of a part, all ones where nothing is said."""
         arrays = self.arrays
         match part:
-            case "group" | "dirty":
-                return bytes(getattr(arrays, part)[at : at + length]).ljust(length, b"\0")
             case "word":
                 words = arrays.word[at // 4 : (at + length) // 4]
                 for cluster, value in enumerate(words, at // 4):
@@ -58,11 +56,6 @@ class GrantMemory:
     def store(self, part: str, at: int, data: bytes) -> None:
         """Take bytes of a part."""
         match part, len(data):
-            case "group" | "dirty", length:
-                array = getattr(self.arrays, part)
-                assert not any(data), "a mark is set by the engine"
-                assert all(array[at : at + length]), "a byte is cleared that was 0"
-                array[at : at + length] = data
             case "no_run", 8:
                 assert at == 0
                 self.lines.no_run = int.from_bytes(data, "little")

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from hwswap_map import Flag
 
+from hwswap.model.cluster_map import LISTED, Word
 from hwswap.model.grant_entries import DeviceEntry, Grant, Lines, Placement
-from hwswap.model.marks import Word
 from hwswap.model.rows import ORDERS, SLOTS
 from hwswap.model.steering import Host, fit
 
@@ -20,7 +20,7 @@ def may_serve(word: Word, entry: DeviceEntry, order: int, placement: Placement) 
         return False
     if word.list == Flag.FREE:
         return True
-    if word.list not in (Flag.NONFULL, Flag.FRAG) or order == ORDERS - 1:
+    if word.list not in LISTED or order == ORDERS - 1:
         return False
     return placement is Placement.OPEN or order in (0, word.order)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel's allocator as patches 0009 and 0010 have it: grants steer it, and what it does is told by marks.
+"""The kernel's allocator as patches 0009 and 0010 have it: grants steer it, and bitmaps tell what it does.
 
 The golden model is the allocator, the specification of grants (grants.py) the engine. The engine has its say when
 `engine` is called, not at each step: how late it is in a guest depends on the machine.
@@ -7,13 +7,13 @@ The golden model is the allocator, the specification of grants (grants.py) the e
 
 from collections.abc import Callable
 
-from hwswap_map import Flag, Status
+from hwswap_map import Flag
 
-from hwswap.model.clusters import Cluster, Device, Slots
+from hwswap.model.cluster_map import LISTED, Arrays, Word, change
+from hwswap.model.clusters import Cluster, Slots
 from hwswap.model.golden import Allocator
-from hwswap.model.grant_entries import LISTED, DeviceEntry, Grant, Lines, Placement
+from hwswap.model.grant_entries import DeviceEntry, Grant, Lines, Placement
 from hwswap.model.grants import Grants
-from hwswap.model.marks import Arrays, Scanner, Word, change, mark
 from hwswap.model.rows import SLOTS
 from hwswap.model.steps import Operation
 
@@ -42,13 +42,12 @@ class GrantedAllocator(Allocator):
             self.swapon(type_)
         self.masks: dict[int, tuple[int, Grant]] = {}
         self.failed = 0
-        self.changed = set(range(clusters))
         self.arrays, self.lines = Arrays(clusters), Lines(1)
         self.grants = make(self.arrays, self.lines)
         for device in self.devices.values():
             entry = DeviceEntry(device.type, device.base, len(device.clusters), device.priority, device.type + 1)
             self.grants.set_device(entry)
-        self.rounds, self.passes = Scanner(self.arrays, self.grants.index).steps(), self.grants.steps()
+        self.passes = self.grants.steps()
         for _ in range(2):  # until then it says of no order that there is no room
             self.engine()
 
@@ -58,38 +57,12 @@ class GrantedAllocator(Allocator):
             for cluster in device.clusters:
                 number = device.base + cluster.index
                 word = Word(cluster.order, cluster.flag, device.type + 1)
-                if self.arrays.used(number) != cluster.used or self.arrays.word[number] != word.pack():
-                    for _ in change(self.arrays, number, cluster.used, word):
-                        pass
-                if number in self.changed:
-                    for _ in mark(self.arrays, number):
-                        pass
-        self.changed.clear()
-        while next(self.rounds) != "round":
+                for _ in change(self.arrays, number, cluster.used, word):
+                    pass
+        while self.grants.reader.step() != "round":
             pass
-        self.grants.round_finished()
         while next(self.passes) != "pass":
             pass
-
-    def tell(self, slots: Slots | None) -> Slots | None:
-        """Mark the cluster of some slots, or of none."""
-        if slots is not None:
-            self.changed.add(self.devices[slots.type].base + slots.offset // SLOTS)
-        return slots
-
-    def isolate(  # type: ignore[override]
-        self, device: Device, flag: Flag, order: int
-    ) -> Cluster | None:
-        """Take a cluster off a list: its list has changed."""
-        cluster = super().isolate(device, flag, order)
-        if cluster is not None:
-            self.changed.add(device.base + cluster.index)
-        return cluster
-
-    def free(self, type_: int, offset: int, nr: int) -> Status:
-        """Give back slots, and mark their cluster."""
-        self.changed.add(self.devices[type_].base + offset // SLOTS)
-        return super().free(type_, offset, nr)
 
     def usable(self, cluster: Cluster, order: int) -> bool:  # type: ignore[override]
         """Tell whether the CPU may go on in a cluster: with placement OPEN whatever its order is."""
@@ -101,25 +74,23 @@ class GrantedAllocator(Allocator):
         hint = self.hint_of(cpu, order)
         found = self.granted(operation)
         if found is None and hint.device is not None and hint.offset:
-            found = self.tell(self.finish(self.resume(operation, hint.device, hint.offset)))
+            found = self.finish(self.resume(operation, hint.device, hint.offset))
         if found is None and order and self.lines.no_run >> order & 1:
             self.failed += 1
             if self.failed % TURNS:
                 return None
-        return found or self.tell(self.finish(self.alloc_slow(operation)))
+        return found or self.finish(self.alloc_slow(operation))
 
     def granted(self, operation: Operation) -> Slots | None:
         """Take the next place of a grant, if there is one and it is any good."""
         order = operation.order
         mask, grant = self.masks.pop(order, (0, None))
         if not mask:
-            if grant is not None:
-                self.tell(self.place(grant, 0))
             mask, grant = self.pop(order)
         if grant is None:
             return None
-        type_, offset = self.place(grant, (mask & -mask).bit_length() - 1)
-        device = self.devices[type_]
+        offset = grant.slot + ((mask & -mask).bit_length() - 1 << order)
+        device = self.devices[grant.type]
         cluster = device.clusters[offset // SLOTS]
         listed = cluster.flag in LISTED and self.usable(cluster, order)
         found = None
@@ -130,14 +101,7 @@ class GrantedAllocator(Allocator):
             found = self.finish(self.scan(operation, device, cluster, offset % SLOTS))
         if found is not None:
             self.masks[order] = mask & mask - 1, grant
-        if found is None or found.offset != offset:
-            self.tell(self.place(grant, 0))
         return found
-
-    @staticmethod
-    def place(grant: Grant, unit: int) -> Slots:
-        """Return where a unit of a grant is."""
-        return Slots(grant.type, grant.slot + (unit << grant.order))
 
     def pop(self, order: int) -> tuple[int, Grant | None]:
         """Take the next grant out of a ring: its mask, and all of it."""

@@ -5,8 +5,8 @@ A grant steers; the kernel allocates, and checks what it uses. So nothing here h
 only for speed: bitmaps may be torn, summaries old. What the engine does promise, and the tests hold it to: a grant was
 legal when its bitmap was read; no unit is on offer twice; a device that is gone is offered no more.
 
-Each access to host memory is a step of its own (`Grants.steps`), as in hwswap.model.marks. Slots are of 4 KiB. Source:
-docs/grants.md.
+Each access to host memory is a step of its own (`Grants.steps`), as in hwswap.model.cluster_map. Slots are of 4 KiB.
+Source: docs/grants.md.
 """
 
 from collections.abc import Generator, Iterator
@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from hwswap_map import Flag
 
+from hwswap.model.cluster_map import LISTED, Arrays, Reader, largest_run, read_bitmap
 from hwswap.model.grant_entries import (
-    LISTED,
     TOP_ORDER,
     WRAP,
     DeviceEntry,
@@ -26,7 +26,6 @@ from hwswap.model.grant_entries import (
     free_units,
     span,
 )
-from hwswap.model.marks import Arrays, Summary, largest_run, read_bitmap
 from hwswap.model.rows import ORDERS, SLOTS
 
 SPARED: Final = 8
@@ -51,32 +50,6 @@ class Ring:
     out: dict[int, int | None] = field(default_factory=dict)
 
 
-class Index:
-    """Summaries of all clusters. Two read bitmaps, the scanner and the builder of grants, and the scanner's word wins.
-
-    Were a bitmap that the builder has read taken over behind the scanner's, a change that the scanner saw, and whose
-    mark it cleared, would be lost. So what the builder read is dropped if the scanner has begun since.
-    """
-
-    def __init__(self, clusters: int) -> None:
-        """Know nothing: all on no list."""
-        self.summaries = [Summary()] * clusters
-        self.begun = [0] * clusters
-
-    def scan_begins(self, cluster: int) -> None:
-        """Take note that the scanner begins to read a cluster."""
-        self.begun[cluster] += 1
-
-    def scanned(self, cluster: int, found: Summary) -> None:
-        """Take over what the scanner has read."""
-        self.summaries[cluster] = found
-
-    def was_read(self, cluster: int, used: int, begun: int) -> None:
-        """Take over a bitmap that the builder has read, unless the scanner has begun since `begun` was noted."""
-        if self.begun[cluster] == begun:
-            self.summaries[cluster] = replace(self.summaries[cluster], run=largest_run(used))
-
-
 class Grants:
     """The builder of grants: placement, the rings, and the table of what is granted."""
 
@@ -89,13 +62,14 @@ class Grants:
         self.lines = lines
         self.placement = placement
         self.spared = SPARED
-        self.index = Index(arrays.clusters)
+        self.reader = Reader(arrays)
+        self.summaries = self.reader.summaries
         self.devices: dict[int, DeviceEntry] = {}
         self.turn: list[int] = []
         self.granted: dict[int, Owner] = {}
         self.rings = {(cpu, order): Ring() for cpu in range(lines.cpus) for order in range(ORDERS)}
         self.recalling: set[int] = set()
-        self.unsettled = 0
+        self.settled = 0
 
     # Registers
 
@@ -112,12 +86,8 @@ class Grants:
                 ring.own = None
         for cluster in [c for c in self.granted if self.type_of(c) in (entry.type, None)]:
             del self.granted[cluster]
-        # Two rounds: the one under way may have passed the device's clusters already.
-        self.unsettled = 2
-
-    def round_finished(self) -> None:
-        """Take note that the scanner has finished a round: ROUNDS."""
-        self.unsettled = max(0, self.unsettled - 1)
+        # The round under way may have passed the device's clusters already.
+        self.settled = self.reader.rounds + 2
 
     def type_of(self, cluster: int) -> int | None:
         """Return which device a global cluster is of."""
@@ -127,7 +97,7 @@ class Grants:
 
     def usable(self, device: DeviceEntry, cluster: int, order: int) -> bool:
         """Tell whether a cluster may serve an order, by what is known of it; who it is granted to does not matter."""
-        found = self.index.summaries[cluster]
+        found = self.summaries[cluster]
         if found.word.epoch != device.epoch or found.run < order:
             return False
         if found.word.list == Flag.FREE:
@@ -148,7 +118,7 @@ class Grants:
         gets to those of other orders: where the cluster's own order finds no run any more, so that nobody loses by it,
         then where the order is the highest, so that one run lost serves the most single slots.
         """
-        word = self.index.summaries[cluster].word
+        word = self.summaries[cluster].word
         if self.placement is Placement.OPEN:
             return (
                 (TOP_ORDER + 1, 0, cluster)
@@ -159,7 +129,7 @@ class Grants:
             return 3, 0, cluster
         if word.order == order:
             return 0, 0, cluster
-        if self.index.summaries[cluster].run >= word.order:
+        if self.summaries[cluster].run >= word.order:
             return 2, TOP_ORDER - word.order, cluster
         return 1, 0, cluster
 
@@ -175,9 +145,8 @@ class Grants:
             return True
         if not alone or order in (0, TOP_ORDER):
             return alone
-        summaries = self.index.summaries
         left = sum(
-            summaries[cluster].word.list == Flag.FREE and summaries[cluster].word.epoch == device.epoch
+            self.summaries[cluster].word.list == Flag.FREE and self.summaries[cluster].word.epoch == device.epoch
             for cluster in range(device.base, device.base + device.clusters)
             if cluster not in self.granted
         )
@@ -188,7 +157,7 @@ class Grants:
         clusters = range(device.base, device.base + device.clusters)
         found = [c for c in clusters if c not in self.granted and self.usable(device, c, order)]
         if not self.may_open(device, order, alone):
-            found = [c for c in found if self.index.summaries[c].word.list != Flag.FREE]
+            found = [c for c in found if self.summaries[c].word.list != Flag.FREE]
         return min(found, key=lambda cluster: self.rank(cluster, order), default=None)
 
     def choose(self, order: int, alone: bool = True) -> int | None:
@@ -217,7 +186,7 @@ class Grants:
 
         No bit is set before the clusters of a new device were all looked at.
         """
-        if self.unsettled:
+        if self.reader.rounds < self.settled:
             return 0
         found = 0
         for order in range(ORDERS):
@@ -304,7 +273,7 @@ class Grants:
         for index in done:
             cluster = ring.out[index]
             if cluster is not None:
-                yield from self.read(cluster)
+                yield from self.reader.again(cluster)
             del ring.out[index]
             self.release(cpu, order)
         while (ring.tail - head) % WRAP < room:
@@ -324,9 +293,8 @@ class Grants:
 
     def read(self, cluster: int) -> Generator[str, Any, int]:
         """Read a bitmap and bring the summary up to date; returns the bitmap."""
-        begun = self.index.begun[cluster]
         used = yield from read_bitmap(self.arrays, cluster)
-        self.index.was_read(cluster, used, begun)
+        self.summaries[cluster] = replace(self.summaries[cluster], run=largest_run(used))
         return used
 
     def build(self, cpu: int, order: int, alone: bool = True) -> Generator[str, Any, Grant | None]:
@@ -335,10 +303,10 @@ class Grants:
         `alone`: nothing is on offer in the ring.
 
         A cluster whose summary was too hopeful is left; that is seen when its bitmap is read, and the summary is right
-        then. Unless the scanner is reading it: its word is awaited, so that the search ends.
+        then. Unless the reader brings what it had read before: there are so many tries, so that the search ends.
         """
         ring = self.rings[cpu, order]
-        for _ in range(1 + len(self.index.summaries)):
+        for _ in range(1 + len(self.summaries)):
             if ring.own is None:
                 chosen = self.choose(order, alone)
                 if chosen is None:
@@ -350,7 +318,7 @@ class Grants:
             used = yield from self.read(cluster)
             if ring.own is None or self.devices[entry.type] != entry:
                 continue  # the device changed meanwhile
-            # The list may have changed too, in what the scanner has read.
+            # The list may have changed too, in what the reader has read.
             if self.usable(entry, cluster, order):
                 for slot in range(first, SLOTS, span(order)):
                     mask = free_units(used, order, slot)

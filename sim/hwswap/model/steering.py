@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small allocator that uses grants as the kernel does, and says what changes by marks.
+"""A small allocator that uses grants as the kernel does, and stores what changes of its clusters.
 
 It is no copy of Linux' allocator: hwswap.model.golden is. Of that it has what grants touch: clusters under a lock each,
 lists as flags, the place where a CPU goes on, the scan from there, and some way to find slots without a grant. Its own
@@ -15,9 +15,9 @@ from typing import Any
 
 from hwswap_map import Flag
 
+from hwswap.model.cluster_map import LISTED, Arrays, Word, change
 from hwswap.model.clusters import Slots
-from hwswap.model.grant_entries import LISTED, TOP_ORDER, WRAP, DeviceEntry, Grant, Lines, Placement, span, units
-from hwswap.model.marks import Arrays, Word, change, mark
+from hwswap.model.grant_entries import TOP_ORDER, WRAP, DeviceEntry, Grant, Lines, Placement, span, units
 from hwswap.model.rows import ALL, BLOCK, SLOTS, first_fit, run
 
 Steps = Generator[str, Any, Slots | None]
@@ -57,12 +57,11 @@ class HostDevice:
 
 @dataclass
 class Mask:
-    """What a CPU holds of a grant: `mask` of units left, the device's number, first slot, global cluster."""
+    """What a CPU holds of a grant: `mask` of units left, the device's number, first slot."""
 
     mask: int
     type: int
     slot: int
-    cluster: int
 
 
 class Host:
@@ -85,52 +84,39 @@ class Host:
         self.masks: list[dict[int, Mask]] = [{} for _ in range(lines.cpus)]  # by CPU, then by order
         self.counts: Counter[str] = Counter()
 
-    # Devices. The engine's table of devices is the caller's to set: before the marks of swapon, behind swapoff's flag.
+    # Devices. The engine's table of devices is the caller's to set: before swapon, after swapoff.
 
     def swapon(self, entry: DeviceEntry, pages: int) -> Iterator[str]:
         """Begin to use a device: tell of all its clusters."""
         device = self.devices[entry.type] = HostDevice(entry, pages)
         for number in range(entry.clusters):
-            yield from self.tell(device, number, marked=True)
+            yield from self.tell(device, number)
 
-    def swapoff(self, type_: int) -> Iterator[str]:
+    def swapoff(self, type_: int) -> None:
         """Stop to use a device: no mask of it is kept. What is on offer in rings is void by its epoch."""
         del self.devices[type_]
-        yield from self.drop_masks(lambda _, held: held.type == type_)
+        self.drop_masks(lambda _, held: held.type == type_)
 
-    def drop_masks(self, which: Callable[[int, Mask], bool]) -> Iterator[str]:
-        """Drop masks, marking their clusters.
-
-        Args:
-            which: says of a CPU's mask whether it is to be dropped.
-
-        Yields:
-            After each store.
-        """
+    def drop_masks(self, which: Callable[[int, Mask], bool]) -> None:
+        """Drop masks; `which` says of a CPU's mask whether it is to be dropped."""
         for number, masks in enumerate(self.masks):
             for order in [order for order, held in masks.items() if which(number, held)]:
-                yield from self.used_up(number, order)
+                self.done_with(number, order)
 
-    def cpu_gone(self, cpu: int) -> Iterator[str]:
+    def cpu_gone(self, cpu: int) -> None:
         """Take a CPU offline: its masks are dropped, its rings no longer wanted."""
-        yield from self.drop_masks(lambda number, _: number == cpu)
+        self.drop_masks(lambda number, _: number == cpu)
         self.lines.want[cpu] = 0
-        yield "WANT"
 
-    # What is told
-
-    def tell(self, device: HostDevice, number: int, marked: bool) -> Iterator[str]:
-        """Store a cluster's bitmap and word where they changed, then its mark."""
+    def tell(self, device: HostDevice, number: int) -> Iterator[str]:
+        """Store a cluster's bitmap and word where they changed."""
         cluster = device.clusters[number]
-        place = device.entry.base + number
-        yield from change(self.arrays, place, cluster.used, Word(cluster.order, cluster.list, device.entry.epoch))
-        if marked:
-            yield from mark(self.arrays, place)
+        word = Word(cluster.order, cluster.list, device.entry.epoch)
+        yield from change(self.arrays, device.entry.base + number, cluster.used, word)
 
-    def used_up(self, cpu: int, order: int) -> Iterator[str]:
-        """Let go of a mask: what was taken out of it was stored, and is marked now, at once."""
-        held = self.masks[cpu].pop(order)
-        yield from mark(self.arrays, held.cluster)
+    def done_with(self, cpu: int, order: int) -> None:
+        """Let go of a mask: what was taken out of it was stored before."""
+        del self.masks[cpu][order]
 
     # Allocate and free
 
@@ -150,7 +136,7 @@ class Host:
                 return found
             # The grant was of no use: what it says beyond is no better.
             if order in self.masks[cpu]:
-                yield from self.used_up(cpu, order)
+                self.done_with(cpu, order)
         elif order and self.lines.no_run >> order & 1:
             self.counts["no run"] += 1
             return None
@@ -169,7 +155,7 @@ class Host:
             cluster.list = Flag.NONFULL
         else:
             cluster.order, cluster.list = 0, Flag.FREE
-        yield from self.tell(device, number, marked=True)
+        yield from self.tell(device, number)
         cluster.locked = False
 
     # Grants
@@ -178,7 +164,7 @@ class Host:
         """Take the next unit of the CPU's mask, or of the next grant; None where there is none."""
         held = self.masks[cpu].get(order)
         if held is not None and not held.mask:
-            yield from self.used_up(cpu, order)
+            self.done_with(cpu, order)
             held = None
         if held is None:
             held = yield from self.pop(cpu, order)
@@ -192,8 +178,8 @@ class Host:
     def pop(self, cpu: int, order: int) -> Generator[str, Any, Mask | None]:
         """Take the next grant that is worth something out of the ring.
 
-        HEAD is published at each pop, behind the mark of the cluster that was used up before. A ring holds no more than
-        its size, so that a lying engine does not keep a CPU here.
+        HEAD is published at each pop, after the bits of what was taken out of the grant before. A ring holds no more
+        than its size, so that a lying engine does not keep a CPU here.
         """
         for _ in range(1 << self.lines.log2):
             head = self.lines.head[cpu][order]
@@ -210,9 +196,7 @@ class Host:
             why = self.refusal(grant, order)
             self.counts[why or "popped"] += 1
             if why is None:
-                cluster = self.devices[grant.type].entry.base + grant.slot // SLOTS
-                mask = grant.mask & (1 << units(order)) - 1
-                return Mask(mask, grant.type, grant.slot, cluster)
+                return Mask(grant.mask & (1 << units(order)) - 1, grant.type, grant.slot)
         self.lines.want[cpu] |= 1 << order
         yield "WANT"
         return None
@@ -251,8 +235,7 @@ class Host:
     def scan(self, place: Slots, order: int, granted: bool) -> Steps:
         """Look for a run from a place to its cluster's end, and take the first: the kernel's fast path.
 
-        With a grant that is good, the run is at the place itself, and no mark is set: it follows when the mask is used
-        up. Where the scan went on, or found nothing, the engine has to know.
+        With a grant that is good, the run is at the place itself.
         """
         device = self.devices.get(place.type)
         if device is None:
@@ -273,13 +256,13 @@ class Host:
                     self.stash -= 1
                     self.counts["claimed"] += 1
                 found = Slots(place.type, number * SLOTS + slot)
-                yield from self.commit(device, number, slot, order, marked=not granted or slot != start)
+                yield from self.commit(device, number, slot, order)
             if granted:
                 self.counts["hit" if slot == start else "stray" if slot >= 0 else "stale"] += 1
         cluster.locked = False
         return found
 
-    def commit(self, device: HostDevice, number: int, slot: int, order: int, marked: bool) -> Iterator[str]:
+    def commit(self, device: HostDevice, number: int, slot: int, order: int) -> Iterator[str]:
         """Take slots of a cluster whose lock is held."""
         cluster = device.clusters[number]
         mask = run(slot, 1 << order)
@@ -288,7 +271,7 @@ class Host:
             cluster.order = order
         cluster.used |= mask
         cluster.list = Flag.FULL if cluster.used == ALL else Flag.FRAG
-        yield from self.tell(device, number, marked)
+        yield from self.tell(device, number)
 
     def search(self, order: int) -> Steps:
         """Find slots without a grant: by priority, own order first, then FREE, then any for order 0."""

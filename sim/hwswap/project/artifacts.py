@@ -33,4 +33,4 @@ INITRAMFS = Artifact("HWSWAP_INITRAMFS", paths.BUILD / "guest/initramfs.cpio.gz"
 DEVICE_GRANTS = Artifact("HWSWAP_DEVICE_GRANTS", paths.BUILD / "model-driver/hwswap-device")
 """Server of the Verilated engine as a PCI device, with all that the driver uses (`make model-driver`)."""
 DEVICE_GRANTS_ONLY = Artifact("HWSWAP_DEVICE_GRANTS_ONLY", paths.BUILD / "model-grants-only/hwswap-device")
-"""The same for an engine of marks and grants alone, without a core (`make model-grants-only`)."""
+"""The same for an engine of grants alone, without a core (`make model-grants-only`)."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a host with marks and grants does: random allocations and frees, a step at a time."""
+"""What a host with grants does: random allocations and frees, a step at a time."""
 
 import random
 from collections.abc import Iterator

@@ -39,7 +39,7 @@ class Shell(ScriptHost):
         s.note("registers after reset")
         s.add("poll", m.CONTROL_OFFSET, WORD, 0, s.limit)
         s.read(m.ID_OFFSET, m.ID_MAGIC.put(int.from_bytes(b"HWSWAP", "big")))
-        s.read(m.VERSION_OFFSET, m.VERSION_MAJOR.put(3) | m.VERSION_MINOR.put(m.VERSION_MINOR.reset))
+        s.read(m.VERSION_OFFSET, m.VERSION_MAJOR.put(4) | m.VERSION_MINOR.put(m.VERSION_MINOR.reset))
         fields = (m.CAPS_DEVICES, m.CAPS_CPUS, m.CAPS_ORDERS, m.CAPS_CLUSTERS)
         values = (sizes.devices, sizes.cpus, ORDERS, sizes.clusters)
         built = sum(field.put(value) for field, value in zip(fields, values, strict=True))

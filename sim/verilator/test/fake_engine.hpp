@@ -17,8 +17,8 @@ class FakeEngine final : public Engine {
 public:
   /// Cycles a register access takes.
   static constexpr uint64_t access = 3;
-  /// Cycles of one round of marks and grants.
-  static constexpr uint64_t round_cycles = 10;
+  /// Cycles of one pass.
+  static constexpr uint64_t pass_cycles = 10;
 
   explicit FakeEngine(BusMemory &memory) : memory_(memory) { reset(); }
 
@@ -34,8 +34,8 @@ public:
 
   void step() override {
     ++cycles_;
-    if (grants() && cycles_ % round_cycles == 0)
-      ++round_;
+    if (grants() && cycles_ % pass_cycles == 0)
+      ++passes_;
   }
 
   uint64_t read_register(uint32_t address) override {
@@ -60,7 +60,7 @@ public:
   void hold_memory(bool hold) override { held = hold; }
   bool irq() const override { return irq_; }
   bool idle() const override { return cycles_ >= busy_until; }
-  uint32_t round() const override { return round_; }
+  uint32_t passes() const override { return passes_; }
   uint64_t cycles() const override { return cycles_; }
   uint64_t dma_read_beats() const override { return 0; }
   uint64_t dma_write_beats() const override { return 0; }
@@ -71,8 +71,8 @@ public:
     return rose;
   }
 
-  /// What CONTROL.RESET does to the count of rounds.
-  void clear_rounds() { round_ = 0; }
+  /// What CONTROL.RESET does to the count of passes.
+  void clear_passes() { passes_ = 0; }
 
   /// Let `count` cycles pass.
   void pass(uint64_t count) {
@@ -95,12 +95,12 @@ private:
   }
   bool grants() const {
     return has(HWSWAP_REG_CONTROL, HWSWAP_CONTROL_ENABLE) &&
-           has(HWSWAP_REG_GRANT_CONTROL, HWSWAP_GRANT_CONTROL_SCAN | HWSWAP_GRANT_CONTROL_GRANT);
+           has(HWSWAP_REG_GRANT_CONTROL, HWSWAP_GRANT_CONTROL_READ | HWSWAP_GRANT_CONTROL_GRANT);
   }
 
   BusMemory &memory_;
   uint64_t cycles_ = 0;
-  uint32_t round_ = 0;
+  uint32_t passes_ = 0;
   bool irq_ = false;
   bool rose_ = false;
 };

@@ -16,7 +16,7 @@ protected:
 
   void make_grants() {
     engine.registers[HWSWAP_REG_CONTROL] = HWSWAP_CONTROL_ENABLE;
-    engine.registers[HWSWAP_REG_GRANT_CONTROL] = HWSWAP_GRANT_CONTROL_SCAN | HWSWAP_GRANT_CONTROL_GRANT;
+    engine.registers[HWSWAP_REG_GRANT_CONTROL] = HWSWAP_GRANT_CONTROL_READ | HWSWAP_GRANT_CONTROL_GRANT;
   }
   uint64_t cycles_of(const std::function<void()> &action) {
     const uint64_t begin = engine.cycles();
@@ -53,15 +53,15 @@ TEST_F(PacingTest, IdleTimeIsSkipped) {
   EXPECT_LT(used, 510u);
 }
 
-TEST_F(PacingTest, AnEngineThatMakesGrantsGetsTwoRounds) {
+TEST_F(PacingTest, AnEngineThatMakesGrantsGetsTwoPasses) {
   make_grants();
   Pacer pacer(engine, Pace::guest, 100'000'000, 200, stop);
   pacer.guest_time(0);
   for (uint64_t ms = 1; ms <= 5; ++ms) {
-    const uint32_t before = engine.round();
+    const uint32_t before = engine.passes();
     pacer.guest_time(ms * 1'000'000);
-    EXPECT_GE(engine.round() - before, 2u);
-    EXPECT_LE(engine.round() - before, 3u);
+    EXPECT_GE(engine.passes() - before, 2u);
+    EXPECT_LE(engine.passes() - before, 3u);
   }
 }
 
@@ -86,7 +86,7 @@ TEST_F(PacingTest, BeforeTheFirstTimeAGuestPacedEngineSettlesInsideTheAccess) {
   EXPECT_LT(pacer.sleep_us(), 0);
 }
 
-TEST_F(PacingTest, AFreeEngineRunsUntilItIsIdleAndWakesToLookForMarks) {
+TEST_F(PacingTest, AFreeEngineRunsUntilItIsIdleAndWakesToLookAtMemory) {
   Pacer pacer(engine, Pace::free, 100'000'000, 200, stop);
   engine.busy_until = engine.cycles() + 300;
   unsigned slices = 0;
@@ -102,11 +102,11 @@ TEST_F(PacingTest, AFreeEngineRunsUntilItIsIdleAndWakesToLookForMarks) {
   while (pacer.wants_to_run())
     pacer.run_slice(64);
   EXPECT_EQ(pacer.sleep_us(), 200);
-  const uint32_t before = engine.round();
+  const uint32_t before = engine.passes();
   pacer.woke();
   while (pacer.wants_to_run())
     pacer.run_slice(64);
-  EXPECT_GE(engine.round() - before, 2u);
+  EXPECT_GE(engine.passes() - before, 2u);
 }
 
 TEST_F(PacingTest, GuestTimeStopsFreeRunningUntilReset) {
@@ -131,7 +131,7 @@ TEST_F(PacingTest, AnEngineThatStopsMakingGrantsSettles) {
 
 TEST_F(PacingTest, AnEngineThatServesRingsOfGrantsPolls) {
   engine.registers[HWSWAP_REG_CONTROL] = HWSWAP_CONTROL_ENABLE;
-  engine.registers[HWSWAP_REG_GRANT_CONTROL] = HWSWAP_GRANT_CONTROL_SCAN;
+  engine.registers[HWSWAP_REG_GRANT_CONTROL] = HWSWAP_GRANT_CONTROL_READ;
   Settler settler(engine, 2);
   settler.run(5);
   EXPECT_FALSE(settler.polls());

@@ -70,7 +70,7 @@ public:
 
   bool irq() const override { return false; }
   bool idle() const override { return true; }
-  uint32_t round() const override { return 0; }
+  uint32_t passes() const override { return 0; }
   uint64_t cycles() const override { return cycles_; }
   uint64_t dma_read_beats() const override { return 0; }
   uint64_t dma_write_beats() const override { return 0; }

@@ -164,6 +164,12 @@ TEST_F(VfioUserServerTest, RegistersTakeAllSizesAndOffsets) {
   EXPECT_EQ(client.read(9, 0, 4).error(), EINVAL);
 }
 
+TEST_F(VfioUserServerTest, RoundsOfTheReaderAreNotPaced) {
+  VfioUserClient client = connect_and_greet();
+  client.store<uint64_t>(0, HWSWAP_REG_GRANT_CONTROL, ~uint64_t{0});
+  EXPECT_EQ(engine.registers[HWSWAP_REG_GRANT_CONTROL], ~HWSWAP_GRANT_CONTROL_PACE);
+}
+
 TEST_F(VfioUserServerTest, SimulationControlAnswers) {
   VfioUserClient client = connect_and_greet();
   EXPECT_EQ(client.load<uint64_t>(2, HWSWAP_SIM_CONTROL_MAGIC_OFFSET), 0x53494d434c4f434bu);
@@ -305,18 +311,18 @@ TEST_F(VfioUserServerTest, OneClientAfterAnotherFindsAFreshDevice) {
   EXPECT_EQ(client.map(0, 4096, 0, guest.fd()), 0) << "the old mapping is gone";
 }
 
-TEST_F(VfioUserServerTest, RoundsAreCountedAcrossResets) {
+TEST_F(VfioUserServerTest, PassesAreCountedAcrossResets) {
   VfioUserClient client = connect_and_greet();
   client.store<uint64_t>(2, HWSWAP_SIM_CONTROL_GUEST_TIME_OFFSET, 0);
   client.store<uint64_t>(0, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_ENABLE);
-  client.store<uint64_t>(0, HWSWAP_REG_GRANT_CONTROL, HWSWAP_GRANT_CONTROL_SCAN | HWSWAP_GRANT_CONTROL_GRANT);
+  client.store<uint64_t>(0, HWSWAP_REG_GRANT_CONTROL, HWSWAP_GRANT_CONTROL_READ | HWSWAP_GRANT_CONTROL_GRANT);
   engine.busy_until = UINT64_MAX;
-  client.store<uint64_t>(2, HWSWAP_SIM_CONTROL_GUEST_TIME_OFFSET, 10 * 10 * FakeEngine::round_cycles);
-  const uint64_t before = device.statistics()["rounds"];
+  client.store<uint64_t>(2, HWSWAP_SIM_CONTROL_GUEST_TIME_OFFSET, 10 * 10 * FakeEngine::pass_cycles);
+  const uint64_t before = device.statistics()["passes"];
   EXPECT_GE(before, 10u);
-  engine.clear_rounds();
-  client.store<uint64_t>(2, HWSWAP_SIM_CONTROL_GUEST_TIME_OFFSET, 15 * 10 * FakeEngine::round_cycles);
-  EXPECT_NEAR(static_cast<double>(device.statistics()["rounds"]), static_cast<double>(before + 5), 1);
+  engine.clear_passes();
+  client.store<uint64_t>(2, HWSWAP_SIM_CONTROL_GUEST_TIME_OFFSET, 15 * 10 * FakeEngine::pass_cycles);
+  EXPECT_NEAR(static_cast<double>(device.statistics()["passes"]), static_cast<double>(before + 5), 1);
 }
 
 TEST_F(VfioUserServerTest, CommandsCanBePipelinedAndUnanswered) {
@@ -416,12 +422,12 @@ TEST_F(LyingDeviceTest, AGrantNamesTheOtherDeviceWithItsEpoch) {
   EXPECT_EQ(guest.word(0x1010), place(1, 7));
 }
 
-TEST_F(AstrayTest, MarksOfGroupsAreElsewhere) {
+TEST_F(AstrayTest, WordsOfClustersAreElsewhere) {
   VfioUserClient client = connect_and_greet();
-  client.store<uint64_t>(0, HWSWAP_REG_GRANT_GROUP_BASE, 0x1000);
-  client.store<uint64_t>(0, HWSWAP_REG_GRANT_DIRTY_BASE, 0x2000);
-  EXPECT_EQ(engine.registers[HWSWAP_REG_GRANT_GROUP_BASE], 0x10001000u);
-  EXPECT_EQ(engine.registers[HWSWAP_REG_GRANT_DIRTY_BASE], 0x2000u);
+  client.store<uint64_t>(0, HWSWAP_REG_GRANT_WORD_BASE, 0x1000);
+  client.store<uint64_t>(0, HWSWAP_REG_GRANT_LINE_BASE, 0x2000);
+  EXPECT_EQ(engine.registers[HWSWAP_REG_GRANT_WORD_BASE], 0x10001000u);
+  EXPECT_EQ(engine.registers[HWSWAP_REG_GRANT_LINE_BASE], 0x2000u);
 }
 
 TEST(ListenSocketTest, APathInUseIsRefusedAndADeadOneReplaced) {

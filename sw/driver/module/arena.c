@@ -11,8 +11,8 @@
 #include "arena.h"
 
 /*
- * Divide the arena, wherever it is: first what the engine writes, then what it writes and
- * reads, then what it reads, so that one DMA window does for each. Returns its size.
+ * Divide the arena, wherever it is: first what the engine writes, then what it reads, so
+ * that one DMA window does for each. Returns its size.
  */
 static size_t hwswap_divide(struct hwswap *hw)
 {
@@ -20,21 +20,19 @@ static size_t hwswap_divide(struct hwswap *hw)
 	const struct {
 		struct hwswap_dma *mem;
 		size_t size;
-		bool written, read;
+		bool written;
 	} pieces[] = {
 		{ &hw->grants, hw->cpus * HWSWAP_ORDERS * HWSWAP_GRANT_SIZE << hw->grant_log2,
 		  true },
 		{ &hw->no_run, HWSWAP_NO_RUN_SIZE, true },
 		{ &hw->cpls, tables * HWSWAP_COMPLETION_SIZE << HWSWAP_CMD_LOG2, true },
 		{ &hw->found, tables * HWSWAP_FOUND_SIZE, true },
-		/* The engine looks at all groups, whatever there is memory for. */
-		{ &hw->groups, hw->clusters / HWSWAP_GROUP, true, true },
-		{ &hw->dirty, hw->usable, true, true },
-		{ &hw->words, hw->usable * sizeof(u32), false, true },
-		{ &hw->used, (size_t)hw->usable * HWSWAP_SLOTS / 8, false, true },
-		{ &hw->grant_lines, hw->cpus * HWSWAP_GRANT_LINE_SIZE, false, true },
-		{ &hw->cmds, tables * HWSWAP_COMMAND_SIZE << HWSWAP_CMD_LOG2, false, true },
-		{ &hw->gives, tables * HWSWAP_GIVE_SIZE, false, true },
+		/* The engine reads the words of all its clusters, whatever there is memory for. */
+		{ &hw->words, hw->clusters * sizeof(u32) },
+		{ &hw->used, (size_t)hw->usable * HWSWAP_SLOTS / 8 },
+		{ &hw->grant_lines, hw->cpus * HWSWAP_GRANT_LINE_SIZE },
+		{ &hw->cmds, tables * HWSWAP_COMMAND_SIZE << HWSWAP_CMD_LOG2 },
+		{ &hw->gives, tables * HWSWAP_GIVE_SIZE },
 	};
 	size_t at = 0;
 	int i;
@@ -44,8 +42,6 @@ static size_t hwswap_divide(struct hwswap *hw)
 		pieces[i].mem->bus = hw->arena.bus + at;
 		/* A window ends with a page. */
 		pieces[i].mem->size = PAGE_ALIGN(pieces[i].size);
-		if (!pieces[i].read)
-			hw->arena_read = at + pieces[i].mem->size;
 		at += pieces[i].mem->size;
 		if (pieces[i].written)
 			hw->arena_written = at;
@@ -66,8 +62,7 @@ int hwswap_arena_alloc(struct hwswap *hw)
 	struct hwswap_dma *arena = &hw->arena;
 
 	/* One contiguous piece: where memory is scattered, rather for fewer clusters. */
-	for (hw->usable = hw->clusters; hw->usable;
-	     hw->usable = round_down(hw->usable / 2, HWSWAP_GROUP)) {
+	for (hw->usable = hw->clusters; hw->usable; hw->usable /= 2) {
 		arena->size = hwswap_divide(hw);
 		arena->cpu = dma_alloc_coherent(hw->dev, arena->size, &arena->bus,
 						GFP_KERNEL | __GFP_NOWARN);

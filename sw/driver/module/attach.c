@@ -5,7 +5,7 @@
  *
  * The kernel's own tables stay the truth. Whatever the engine does or fails to
  * do, the answer is the same: detach it, go on in software, reset it after a
- * while, and mark all clusters for it.
+ * while, and store all bitmaps for it anew.
  */
 #include <linux/device.h>
 #include <linux/jiffies.h>

@@ -2,7 +2,7 @@
 /*
  * Swap devices come and go. The engine knows of them in two places.
  *
- * Marks and grants have a table of devices in registers. The engine's core, which has the
+ * Grants have a table of devices in registers. The engine's core, which has the
  * commands on swap tables, is told by commands, whatever the mode is, so that a mode can
  * change at any time.
  *
@@ -61,7 +61,7 @@ void hwswap_devices_reset(struct hwswap *hw)
 	mutex_unlock(&devices_lock);
 }
 
-/* Marks and grants */
+/* Grants */
 
 /* Give a device a new entry; true when it has taken effect. Under hwswap_mutex. */
 static bool hwswap_entry_write(struct hwswap *hw, const struct swap_grants_device *dev, bool live)

@@ -52,7 +52,7 @@ const char *hwswap_identify(struct hwswap *hw, bool *retry)
 		return "it has another interface version";
 	}
 	if (!(caps & HWSWAP_CAPS_GRANTS))
-		return "it was built without marks and grants";
+		return "it was built without grants";
 	hw->build = build;
 	if (hw->build_known && hw->build != hw->build_wanted)
 		return "it is another engine now, by its BUILD: bind the driver anew to use it";
@@ -67,7 +67,7 @@ const char *hwswap_identify(struct hwswap *hw, bool *retry)
 	hw->no_tables = hwswap_why_no_tables(caps);
 	hw->grant_log2 = FIELD_GET(HWSWAP_GRANT_STATE_RING_LOG2,
 				   hwswap_read(hw, HWSWAP_REG_GRANT_STATE));
-	if (!hw->devices || !hw->cpus || !hw->clusters || hw->clusters % HWSWAP_GROUP ||
+	if (!hw->devices || !hw->cpus || !hw->clusters ||
 	    hw->clusters > HWSWAP_REG_GRANT_CHUNK_COUNT * HWSWAP_CHUNK ||
 	    !hw->grant_log2 || hw->grant_log2 > 6 ||
 	    FIELD_GET(HWSWAP_CAPS_ORDERS, caps) != HWSWAP_ORDERS) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Marks and grants (docs/grants.md). The kernel stores which clusters have
- * changed, and takes grants, in memory that it is given here; the engine reads and
- * writes the same memory by itself. So there is nothing to do for an allocation or a
+ * Bitmaps and grants (docs/grants.md). The kernel stores what is in use, and
+ * takes grants, in memory that it is given here; the engine reads and writes the
+ * same memory by itself. So there is nothing to do for an allocation or a
  * free: what is left are swap devices that come and go (devices.c).
  */
 #include <linux/bitfield.h>
@@ -16,14 +16,18 @@
 #include "lock.h"
 #include "registers.h"
 
-static_assert(HWSWAP_CHUNK == SWAP_MARKS_CHUNK);
-static_assert(HWSWAP_GROUP == SWAP_MARKS_GROUP);
+static_assert(HWSWAP_CHUNK == SWAP_GRANTS_CHUNK);
 static_assert(HWSWAP_ORDERS == SWAP_GRANTS_ORDERS);
 static_assert(sizeof(struct swap_grant) == HWSWAP_GRANT_SIZE);
 static_assert(sizeof(struct swap_grants_line) == HWSWAP_GRANT_LINE_SIZE);
 
-/* Engine clock cycles of rest after a look at marks or rings that found nothing. */
+/* Engine clock cycles of rest after a look at clusters or rings that found nothing. */
 #define HWSWAP_PAUSE_CYCLES	64ULL
+
+/* With 8 cycles a burst, and as long as the bus does not wait, 152 are 5 % of it. */
+static ushort pace = 152;
+module_param(pace, ushort, 0444);
+MODULE_PARM_DESC(pace, "Engine clock cycles of rest after each burst in which clusters are read in turn (default 152)");
 
 static bool open_placement;
 module_param_named(open, open_placement, bool, 0444);
@@ -50,8 +54,7 @@ static const struct swap_grants_ops hwswap_grants_ops = {
 static int hwswap_map_memory(struct hwswap *hw)
 {
 	struct hwswap_dma *const shared[] = {
-		&hw->used,	  &hw->words,  &hw->dirty,  &hw->groups,
-		&hw->grant_lines, &hw->grants, &hw->no_run,
+		&hw->used, &hw->words, &hw->grant_lines, &hw->grants, &hw->no_run,
 	};
 	struct swap_grants_map *map = &hwswap_map;
 	unsigned int chunks = DIV_ROUND_UP(hw->usable, HWSWAP_CHUNK), i;
@@ -63,8 +66,6 @@ static int hwswap_map_memory(struct hwswap *hw)
 		map->bitmaps[i] = hw->used.cpu + i * HWSWAP_CHUNK_BYTES;
 	map->clusters = hw->usable;
 	map->words = hw->words.cpu;
-	map->dirty = hw->dirty.cpu;
-	map->groups = hw->groups.cpu;
 	map->cpus = hw->cpus;
 	map->ring_log2 = hw->grant_log2;
 	map->lines = hw->grant_lines.cpu;
@@ -82,8 +83,6 @@ static void hwswap_grants_program(struct hwswap *hw)
 {
 	unsigned int i;
 
-	hwswap_write(hw, HWSWAP_REG_GRANT_GROUP_BASE, hw->groups.bus);
-	hwswap_write(hw, HWSWAP_REG_GRANT_DIRTY_BASE, hw->dirty.bus);
 	hwswap_write(hw, HWSWAP_REG_GRANT_WORD_BASE, hw->words.bus);
 	hwswap_write(hw, HWSWAP_REG_GRANT_LINE_BASE, hw->grant_lines.bus);
 	hwswap_write(hw, HWSWAP_REG_GRANT_NO_RUN_BASE, hw->no_run.bus);
@@ -92,16 +91,17 @@ static void hwswap_grants_program(struct hwswap *hw)
 		hwswap_write(hw, HWSWAP_REG_GRANT_CHUNK_BASE + i * HWSWAP_REG_GRANT_CHUNK_STRIDE,
 			     hw->used.bus + i * HWSWAP_CHUNK_BYTES);
 	hwswap_write(hw, HWSWAP_REG_GRANT_CONTROL,
-		     HWSWAP_GRANT_CONTROL_SCAN | HWSWAP_GRANT_CONTROL_GRANT |
+		     HWSWAP_GRANT_CONTROL_READ | HWSWAP_GRANT_CONTROL_GRANT |
 		     FIELD_PREP(HWSWAP_GRANT_CONTROL_OPEN, open_placement) |
-		     FIELD_PREP(HWSWAP_GRANT_CONTROL_PAUSE, HWSWAP_PAUSE_CYCLES));
+		     FIELD_PREP(HWSWAP_GRANT_CONTROL_PAUSE, HWSWAP_PAUSE_CYCLES) |
+		     FIELD_PREP(HWSWAP_GRANT_CONTROL_PACE, pace));
 }
 
 /**
  * hwswap_grants_start - let the kernel take the engine's grants
  * @hw: the engine, reset and programmed
  *
- * All devices that are in use are told of, and marked, before this returns.
+ * All devices that are in use are told of, and stored, before this returns.
  *
  * Context: under hwswap_mutex. Sleeps.
  * Return: NULL, or why not.
@@ -125,12 +125,12 @@ const char *hwswap_grants_start(struct hwswap *hw)
 	case -EOPNOTSUPP:
 		return "the kernel's swap clusters have not 512 slots, as the engine's have";
 	default:
-		return "the kernel does not take its memory for marks and grants";
+		return "the kernel does not take its memory for bitmaps and grants";
 	}
 }
 
 /**
- * hwswap_grants_stop - the kernel stores no mark and takes no grant any more
+ * hwswap_grants_stop - the kernel stores nothing and takes no grant any more
  *
  * Context: under hwswap_mutex, after hwswap_grants_start(). Sleeps.
  */

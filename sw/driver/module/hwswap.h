@@ -17,7 +17,6 @@
 #define HWSWAP_SLOTS		512	/* slots of a cluster */
 #define HWSWAP_ORDERS		10
 #define HWSWAP_MAX_TYPES	32
-#define HWSWAP_GROUP		64	/* clusters of a group, of marks */
 #define HWSWAP_CHUNK		32768	/* clusters whose bitmaps are in one place */
 #define HWSWAP_CHUNK_BYTES	(HWSWAP_CHUNK * HWSWAP_SLOTS / 8)
 
@@ -89,11 +88,7 @@ struct hwswap {
 
 	/* all memory that host and engine share, the pieces below */
 	struct hwswap_dma arena;
-	size_t arena_written;	/* its first bytes, which the engine writes */
-	/* from this byte on the engine reads; what lies before arena_written is both */
-	size_t arena_read;
-	struct hwswap_dma groups;	/* marks of 64 clusters each, bytes */
-	struct hwswap_dma dirty;	/* marks of clusters, bytes */
+	size_t arena_written;	/* its first bytes, which the engine writes; it reads the rest */
 	struct hwswap_dma words;	/* a word a cluster */
 	struct hwswap_dma used;	/* bitmaps of slots in use */
 	struct hwswap_dma grant_lines;	/* what a CPU says of its rings of grants */

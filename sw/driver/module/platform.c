@@ -70,7 +70,7 @@ static void hwswap_platform_remove(struct platform_device *pdev)
 }
 
 static const struct of_device_id hwswap_platform_ids[] = {
-	{ .compatible = "hwswap,engine-3" },
+	{ .compatible = "hwswap,engine-4" },
 	{ }
 };
 MODULE_DEVICE_TABLE(of, hwswap_platform_ids);

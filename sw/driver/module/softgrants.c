@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hwswap_softgrants: the engine's side of marks and grants (docs/grants.md)
- * in software. It reads which clusters have changed, keeps of each what the engine
- * keeps, and fills the rings of CPUs that want it, in the order of
- * sim/hwswap/model/grants.py. It stands in for the engine in tests and benches: it
- * runs every period_us, before each call of the allocator's bench, or all the time on
- * a CPU that it has for itself, and counts what that takes.
+ * hwswap_softgrants: the engine's side of grants (docs/grants.md) in software.
+ * It reads bitmaps in turn, keeps of each cluster what the engine keeps, and fills the
+ * rings of CPUs that want it, in the order of sim/hwswap/model/grants.py. It stands in
+ * for the engine in tests and benches: it runs every period_us, before each call of the
+ * allocator's bench, or all the time on a CPU that it has for itself, and counts what
+ * that takes.
  *
  * Parameters, /sys/module/hwswap_softgrants/parameters, beside what modinfo says of them:
  *
@@ -19,7 +19,7 @@
  * debugfs, hwswap_softgrants: stats, lines "name value"; verify, which compares the
  * memory that the kernel fills with its own tables, and with what is kept here.
  *
- * softgrants_scan.c reads what has changed, softgrants_place.c chooses clusters,
+ * softgrants_read.c reads clusters, softgrants_place.c chooses among them,
  * softgrants_rings.c grants of them, softgrants_lie.c makes such grants wrong.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -87,7 +87,7 @@ static void run_engine(void)
 	u32 none;
 
 	lockdep_assert_held(&soft_mutex);
-	soft_scan();
+	soft_read();
 	soft_rings_recall();
 	soft_rings_serve();
 	none = soft_no_run();
@@ -230,14 +230,18 @@ DEFINE_SHOW_ATTRIBUTE(stats);
 /*
  * "kernel": words of bitmaps and words that are not what the kernel's own tables
  * say, which is 0 at any time; "engine": clusters that are not granted, and of which
- * something else is kept here than memory holds, 0 when all is quiet.
+ * something else is kept here than memory holds, 0 when all is quiet and was read.
  */
 static int verify_show(struct seq_file *m, void *unused)
 {
-	unsigned int looked = 0, kernel = 0, kept = 0, type;
+	unsigned int looked = 0, kernel = 0, kept = 0, rounds = 0, type;
 	u32 c, base, nr;
 	int differ;
 
+	mutex_lock(&soft_mutex);
+	while (rounds < 2)
+		rounds += soft_read();
+	mutex_unlock(&soft_mutex);
 	for (type = 0; type < MAX_TYPES; type++) {
 		mutex_lock(&soft_mutex);
 		base = soft_devices[type].is.base;
@@ -267,12 +271,10 @@ static void free_memory(void)
 {
 	unsigned int i;
 
-	for (i = 0; soft_map.bitmaps && i < DIV_ROUND_UP(soft_map.clusters, SWAP_MARKS_CHUNK); i++)
+	for (i = 0; soft_map.bitmaps && i < DIV_ROUND_UP(soft_map.clusters, SWAP_GRANTS_CHUNK); i++)
 		vfree(soft_map.bitmaps[i]);
 	kfree(soft_map.bitmaps);
 	vfree(soft_map.words);
-	vfree(soft_map.dirty);
-	vfree(soft_map.groups);
 	kfree(soft_map.lines);
 	vfree(soft_map.rings);
 	kfree(soft_map.no_run);
@@ -285,23 +287,21 @@ static int get_memory(void)
 	struct swap_grants_map *map = &soft_map;
 	unsigned int chunks, i;
 
-	map->clusters = round_up(clusters, SWAP_MARKS_GROUP);
+	map->clusters = clusters;
 	map->cpus = nr_cpu_ids;
 	map->ring_log2 = soft_log2;
-	chunks = DIV_ROUND_UP(map->clusters, SWAP_MARKS_CHUNK);
+	chunks = DIV_ROUND_UP(map->clusters, SWAP_GRANTS_CHUNK);
 	map->bitmaps = kcalloc(chunks, sizeof(*map->bitmaps), GFP_KERNEL);
 	map->words = vcalloc(map->clusters, sizeof(*map->words));
-	map->dirty = vzalloc(map->clusters);
-	map->groups = vzalloc(map->clusters / SWAP_MARKS_GROUP);
 	map->lines = kcalloc(map->cpus, sizeof(*map->lines), GFP_KERNEL);
 	map->rings = vcalloc(map->cpus * ORDERS << soft_log2, sizeof(*map->rings));
 	map->no_run = kzalloc_obj(*map->no_run);
 	soft_summaries = vcalloc(map->clusters, sizeof(*soft_summaries));
-	if (!map->bitmaps || !map->words || !map->dirty || !map->groups || !map->lines ||
-	    !map->rings || !map->no_run || !soft_summaries)
+	if (!map->bitmaps || !map->words || !map->lines || !map->rings || !map->no_run ||
+	    !soft_summaries)
 		return -ENOMEM;
 	for (i = 0; i < chunks; i++) {
-		map->bitmaps[i] = vzalloc(SWAP_MARKS_CHUNK * SLOTS / 8);
+		map->bitmaps[i] = vzalloc(SWAP_GRANTS_CHUNK * SLOTS / 8);
 		if (!map->bitmaps[i])
 			return -ENOMEM;
 	}
@@ -314,8 +314,8 @@ static int __init softgrants_init(void)
 {
 	int ret;
 
-	if (!clusters || clusters > SWAP_MARKS_CHUNK * 16 || soft_log2 > SWAP_GRANTS_RING_MAX) {
-		pr_err("clusters has to be 1 to %u, log2 0 to %u\n", SWAP_MARKS_CHUNK * 16,
+	if (!clusters || clusters > SWAP_GRANTS_CHUNK * 16 || soft_log2 > SWAP_GRANTS_RING_MAX) {
+		pr_err("clusters has to be 1 to %u, log2 0 to %u\n", SWAP_GRANTS_CHUNK * 16,
 		       SWAP_GRANTS_RING_MAX);
 		return -EINVAL;
 	}
@@ -360,6 +360,6 @@ static void __exit softgrants_exit(void)
 
 module_init(softgrants_init);
 module_exit(softgrants_exit);
-MODULE_DESCRIPTION("The engine's side of marks and grants, in software, for tests and benches");
+MODULE_DESCRIPTION("The engine's side of grants, in software, for tests and benches");
 MODULE_LICENSE("GPL");
 MODULE_IMPORT_NS("SWAP_GRANTS");

@@ -57,10 +57,10 @@ extern u64 soft_turns, soft_granted;
 extern int soft_lie, soft_placement;
 extern bool soft_sparing;
 
-/* softgrants_scan.c */
-void soft_scan(void);
-bool soft_marked(void);
-void soft_look_again(u32 cluster, u64 *used);
+/* softgrants_read.c */
+bool soft_read(void);
+void soft_read_cluster(u32 cluster);
+void soft_read_bitmap(u32 cluster, u64 *used);
 bool soft_kept_right(u32 cluster);
 u64 soft_free_units(const u64 *used, unsigned int order, unsigned int slot);
 

@@ -10,8 +10,6 @@ struct ring {
 	u32 done; /* the first entry that the host is not done with */
 	u32 own;  /* cluster that the next entry is of, or NONE */
 	u16 next; /* slot that it begins at */
-	u32 at;   /* the host's head when the ring was filled last */
-	bool tried;
 	u32 *out; /* of each entry from done on its cluster, NONE: taken back; 2 << log2 */
 };
 
@@ -74,7 +72,6 @@ static void forget(struct ring *r)
 	u32 i;
 
 	r->own = NONE;
-	r->tried = false;
 	for (i = r->done; i != r->tail; i++) {
 		if (*out_of(r, i) != NONE)
 			void_entry(r, i);
@@ -127,8 +124,7 @@ static bool build_here(struct ring *r)
 	unsigned int order = order_of(r), slot;
 	u64 used[WORDS], mask, place;
 
-	/* The scan is not under way: what was read is the newest. */
-	soft_look_again(r->own, used);
+	soft_read_bitmap(r->own, used);
 	for (slot = r->next; soft_usable(d, r->own, order) && slot < SLOTS;
 	     slot += soft_span(order)) {
 		mask = soft_free_units(used, order, slot);
@@ -175,7 +171,6 @@ static bool build(struct ring *r, u32 head)
 static void serve(struct ring *r, u32 head)
 {
 	u32 room = 1U << soft_log2;
-	u64 used[WORDS];
 	bool any = false;
 
 	if (r->tail - head > room) {
@@ -189,27 +184,23 @@ static void serve(struct ring *r, u32 head)
 	/* The entry before the head is in use. */
 	for (; r->done != r->tail && (s32)(head - 1 - r->done) > 0; r->done++) {
 		if (*out_of(r, r->done) != NONE)
-			soft_look_again(*out_of(r, r->done), used);
+			soft_read_cluster(*out_of(r, r->done));
 		any = true;
 	}
 	if (any)
 		release(r);
 	while (soft_lie != FULL && r->tail - head < room && build(r, head))
 		;
-	r->at = head;
-	r->tried = true;
 }
 
 /*
  * Whether there is something to do: a ring that is wanted has no more than half of its
- * entries left, and was not tried in vain with its host there and nothing marked since;
- * or a ring is not wanted any more.
+ * entries left, or one is not wanted any more.
  */
 bool soft_rings_wait(void)
 {
 	const struct swap_grants_line *line;
 	const struct ring *r;
-	bool vain = false;
 	u32 head;
 
 	for (r = rings; r < rings + nr_rings(); r++) {
@@ -220,13 +211,10 @@ bool soft_rings_wait(void)
 			continue;
 		}
 		head = READ_ONCE(line->head[order_of(r)]);
-		if (r->tail - head > 1U << soft_log2 >> 1)
-			continue;
-		if (!r->tried || r->at != head)
+		if (r->tail - head <= 1U << soft_log2 >> 1)
 			return true;
-		vain = true;
 	}
-	return vain && soft_marked();
+	return false;
 }
 
 /* Fill the rings that are wanted, and empty the others. */

@@ -13,7 +13,7 @@
  *
  * Nobody tells of a cluster that gets a table. So the kernel is asked for those that the
  * engine does not know when it is about to need them; but not for a cluster that has
- * none, as its word among the marks says.
+ * none, as its word in the shared memory says.
  */
 #include <linux/bitfield.h>
 #include <linux/dma-mapping.h>
@@ -134,8 +134,8 @@ static bool hwswap_table_absent(const struct hwswap *hw, const struct hwswap_swa
 {
 	u32 word = READ_ONCE(((u32 *)hw->words.cpu)[cluster]);
 
-	return FIELD_GET(SWAP_MARKS_WORD_LIST, word) == SWAP_GRANTS_LIST_FREE &&
-	       FIELD_GET(SWAP_MARKS_WORD_EPOCH, word) == sd->epoch;
+	return FIELD_GET(SWAP_GRANTS_WORD_LIST, word) == SWAP_GRANTS_LIST_FREE &&
+	       FIELD_GET(SWAP_GRANTS_WORD_EPOCH, word) == sd->epoch;
 }
 
 /* Hold the table of a cluster, if it has one. */

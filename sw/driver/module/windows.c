@@ -41,7 +41,7 @@ void hwswap_windows_open(struct hwswap *hw)
 	memset(hw->tables_span, 0, sizeof(hw->tables_span));
 	hwswap_window_set(hw, HWSWAP_WINDOW_WRITTEN, start, start + hw->arena_written,
 			  HWSWAP_DMA_WINDOW_LIMIT_WRITE);
-	hwswap_window_set(hw, HWSWAP_WINDOW_READ, start + hw->arena_read, start + hw->arena.size,
+	hwswap_window_set(hw, HWSWAP_WINDOW_READ, start + hw->arena_written, start + hw->arena.size,
 			  HWSWAP_DMA_WINDOW_LIMIT_READ);
 }
 

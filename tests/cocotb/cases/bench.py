@@ -34,7 +34,7 @@ GUARD = 0xA5
 ADDRESSES = 1 << 64
 
 SIZES = Sizes(*(int(os.environ.get(f"HWSWAP_{name}", "0")) for name in ("DEVICES", "CPUS", "CLUSTERS")))
-"""What the engine was built for; its engine of marks and grants alone has no devices."""
+"""What the engine was built for; its engine of grants alone has no devices."""
 
 
 class Layout(NamedTuple):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Marks and grants in an engine with a core: beside its commands and swap tables, and with RESET at any time."""
+"""Grants in an engine with a core: beside its commands and swap tables, and with RESET at any time."""
 
 import cocotb
 import hwswap_map as m
@@ -15,25 +15,25 @@ WORKS = list(dict.fromkeys(row.work for row in ROWS if row.needs != "grants"))
 """All that the core does."""
 
 MOST = 60
-"""Works of the core within which one is met that the search for marks goes on beside."""
+"""Works of the core within which one is met that grants go on beside."""
 
 
-async def rounds_within(world: World) -> int:
-    """Fill the ring with commands that read a whole table each; return the rounds of the search in their middle."""
+async def passes_within(world: World) -> int:
+    """Fill the ring with commands that read a whole table each; return the passes over the rings in their middle."""
     dut = world.bench.dut
     counts = [Command(Opcode.TABLE_COUNT, TABLED, arg1=SLOTS, arg2=world.at["counts"])] * (1 << RING_LOG2)
     async with world.asking:
         task = cocotb.start_soon(world.tables.run(*counts))
         try:
             await world.bench.cycles(200)
-            start = int(dut.round.value)
+            start = int(dut.passes.value)
             await world.bench.cycles(400)
             assert not task.done(), "the commands are too short for this"
-            rounds = int(dut.round.value) - start
+            passes = int(dut.passes.value) - start
             await task
         finally:
             task.cancel()
-    return rounds
+    return passes
 
 
 async def beside(world: World) -> None:
@@ -43,10 +43,10 @@ async def beside(world: World) -> None:
     try:
         for _ in range(MOST):
             await world.bench.rng.choice(WORKS)(world)
-            went_on += await rounds_within(world)
+            went_on += await passes_within(world)
             if grants.done() and went_on:
                 break
-        assert went_on, "the search for marks waits for table commands"
+        assert went_on, "grants wait for table commands"
         await grants
     finally:
         grants.cancel()
@@ -60,7 +60,7 @@ async def says_that_it_makes_grants(dut):
     cell = await Cell.start(dut, BESIDE)
     assert cell and cell.world.has == {"core", "check", "grants"}
     assert await cell.bench.read(m.GRANT_CONTROL_OFFSET) == 0
-    names = ("GROUP", "DIRTY", "WORD", "LINE", "NO_RUN", "RING")
+    names = ("WORD", "LINE", "NO_RUN", "RING")
     values = {getattr(m, f"GRANT_{name}_BASE_OFFSET"): cell.bench.rng.getrandbits(64) for name in names}
     for offset, value in values.items():
         await cell.bench.write(offset, value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host memory as the golden model has it, at the AXI master of the engine of marks and grants.
+"""Host memory as the golden model has it, at the AXI master of the engine of grants.
 
 A word is read when its beat is given, and written when its beat has come, so that what the host stores in between is
 between. Waiting is random; reads of different identifiers overtake each other.
@@ -14,13 +14,11 @@ import cocotb
 import hwswap_map as m
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
+from hwswap.model.cluster_map import WORDS, Arrays
 from hwswap.model.grant_entries import DeviceEntry, Grant, Lines, Placement, ring_place
 from hwswap.model.grant_memory import GrantMemory
-from hwswap.model.marks import WORDS, Arrays
 from hwswap.model.rows import runs
 
-GROUPS = 0x0000_1234_5678_9000
-DIRTY = 0x0000_0BAD_0001_0040
 CLUSTER_WORDS = 0x0000_7FFF_FFF0_0080
 BITMAPS = 0x0000_2000_0020_0000
 CHUNK, APART = 2 << 20, 4 << 20
@@ -30,7 +28,7 @@ CPU_LINES = 0x0000_3000_0000_0FC0
 ENGINE_LINE = 0x0000_0000_0001_0FC0
 RINGS = 0x0000_4000_0000_0F80
 
-SCANNER, BUILDER = 0, 1
+READER, BUILDER = 0, 1
 """Clients of the engine's bus, in the upper bits of an identifier."""
 
 
@@ -38,7 +36,7 @@ class Memory(GrantMemory):
     """The arrays and lines of the golden model at bus addresses.
 
     Attributes:
-        writes: address and value of each word that the builder has written.
+        writes: address and value of each word that was written.
         client: whose access it is.
     """
 
@@ -46,10 +44,8 @@ class Memory(GrantMemory):
         """Show these."""
         super().__init__(arrays, lines)
         self.writes: list[tuple[int, int]] = []
-        self.client = SCANNER
+        self.client = READER
         self.zones = {
-            "group": range(GROUPS, GROUPS + len(arrays.group)),
-            "dirty": range(DIRTY, DIRTY + arrays.clusters),
             "word": range(CLUSTER_WORDS, CLUSTER_WORDS + 4 * arrays.clusters),
             "line": range(CPU_LINES, CPU_LINES + m.MEM_GRANT_LINE_BYTES * lines.cpus),
             "no_run": range(ENGINE_LINE, ENGINE_LINE + 8),
@@ -69,19 +65,17 @@ class Memory(GrantMemory):
     def read(self, address: int, client: int) -> int:
         """Return the word of 64 bits at an address; tell who listens."""
         name, at = self.part(address)
-        assert name == "bitmap" or client == (BUILDER if name == "line" else SCANNER)
+        assert name == "bitmap" or client == (BUILDER if name == "line" else READER)
         self.client = client
         return int.from_bytes(self.load(name, at, 8), "little")
 
     def write(self, address: int, data: int, strb: int, client: int) -> None:
         """Store the bytes of a word that are strobed."""
         name, at = self.part(address)
-        marks = name in ("group", "dirty")
-        assert client == (SCANNER if marks else BUILDER) or not strb
+        assert client == BUILDER
         for first, length in runs(strb):
             self.store(name, at + first, data.to_bytes(8, "little")[first : first + length])
-        if strb and not marks:
-            self.writes.append((address, data))
+        self.writes.append((address, data))
 
 
 @dataclass
@@ -114,17 +108,16 @@ class Bench:
         self.each: Callable[[], None] = lambda: None
         self.cycle = self.rounds = self.passes = self.grants = 0
 
-    async def start(self, pause: int = 0) -> None:
-        """Reset the engine and give it its settings; scan and grants are off."""
+    async def start(self, pause: int = 0, pace: int = 0) -> None:
+        """Reset the engine and give it its settings; reader and builder are off."""
         dut = self.dut
         chunks = -(-self.memory.arrays.clusters * WORDS * 8 // CHUNK)
         values = {
-            "scan": 0,
+            "read": 0,
             "grant": 0,
             "open": self.placement is Placement.OPEN,
             "pause": pause,
-            "groups": GROUPS,
-            "dirty": DIRTY,
+            "pace": pace,
             "words": CLUSTER_WORDS,
             **{f"chunks_{chunk}": BITMAPS + chunk * APART for chunk in range(chunks)},
             "cpuLines": CPU_LINES,
@@ -220,8 +213,8 @@ class Bench:
         return self.rng.choice(possible) if possible and self.rng.random() < self.eager else None
 
     async def until(self, what: Callable[[], bool]) -> None:
-        """Wait until something holds; ask on each falling edge. A sweep takes some cycles for each cluster."""
-        cycles = 200_000 + 8 * self.memory.arrays.clusters
+        """Wait until something holds; ask on each falling edge. A round takes some hundred cycles for each cluster."""
+        cycles = 200_000 + 400 * self.memory.arrays.clusters
         for _ in range(cycles):
             if self.running.done():
                 await self.running
@@ -231,7 +224,7 @@ class Bench:
         raise AssertionError(f"nothing has come of it in {cycles} cycles")
 
     async def switch(self, name: str, on: bool) -> None:
-        """Switch `scan` or `grant` on, or off and wait until it rests."""
+        """Switch `read` or `grant` on, or off and wait until it rests."""
         getattr(self.dut, f"settings_{name}").value = int(on)
         if not on:
             await FallingEdge(self.dut.clock)
@@ -257,7 +250,7 @@ class Bench:
         await self.until(lambda: self.passes >= target)
 
     async def went_round(self, rounds: int) -> None:
-        """Wait for so many rounds of the scan."""
+        """Wait for so many rounds over the clusters."""
         target = self.rounds + rounds
         await self.until(lambda: self.rounds >= target)
 

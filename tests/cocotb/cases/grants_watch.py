@@ -3,9 +3,9 @@
 
 from collections import defaultdict
 
+from hwswap.model.cluster_map import LISTED, WORDS, Word
 from hwswap.model.grant_entries import ENTRY, DeviceEntry, Grant, free_units, ring_place, span
 from hwswap.model.grant_rules import Ring, granted_once, may_serve, offered
-from hwswap.model.marks import WORDS, Word
 from hwswap.model.rows import ORDERS, SLOTS
 from hwswap.model.steering import Host
 
@@ -17,7 +17,9 @@ class Watch:
 
     Attributes:
         last: of each cluster, the bitmap that the builder has read last, a word at a time.
-        words: of each cluster, the words that the scan has read last; the index may have any of these still.
+        words: of each cluster, the words that the reader has read last; the index may have any of these still.
+        grants: of each cluster, its last grant: ring, number of the entry, first slot.
+        seen: what the reader has read of each cluster since HEAD passed that grant.
         tails: entries written, by CPU and order.
     """
 
@@ -28,21 +30,44 @@ class Watch:
         self.placement = bench.placement
         self.last = defaultdict(lambda: [0] * WORDS)
         self.words: dict[int, list[int]] = defaultdict(list)
-        self.tails: dict[tuple[int, int], int] = defaultdict(int)
+        self.grants: dict[int, tuple[Ring, int, int]] = {}
+        self.seen: dict[int, set[str]] = defaultdict(set)
+        self.tails: dict[Ring, int] = defaultdict(int)
         self.entries: dict[int, DeviceEntry] = {}
         self.granted = self.taken_back = 0
         bench.memory.on_entry = self.entry
         bench.memory.on_bitmap = self.bitmap
         bench.memory.on_word = self.word
 
+    def set_device(self, entry: DeviceEntry) -> None:
+        """Take note of a device's new entry: nothing is granted of it any more."""
+        self.entries[entry.type] = entry
+        self.grants = {cluster: grant for cluster, grant in self.grants.items() if not entry.holds(cluster)}
+
+    def cpu_gone(self, cpu: int) -> None:
+        """Take note that nothing is granted to a CPU any more."""
+        self.grants = {cluster: grant for cluster, grant in self.grants.items() if grant[0][0] != cpu}
+
     def bitmap(self, cluster: int, number: int, value: int) -> None:
         """Keep what the builder reads."""
         if self.bench.memory.client == BUILDER:
             self.last[cluster][number] = value
+        elif number == 0:
+            self.reads(cluster, "bitmap")
 
     def word(self, cluster: int, value: int) -> None:
-        """Keep what the scan reads."""
+        """Keep what the reader reads."""
         self.words[cluster] = [*self.words[cluster][-3:], value]
+        self.reads(cluster, "word")
+        if Word.unpack(value).list not in LISTED:
+            self.reads(cluster, "bitmap")  # which says no more
+
+    def reads(self, cluster: int, what: str) -> None:
+        """Take note that the reader begins to read something of a cluster."""
+        if cluster in self.grants:
+            (cpu, order), number, _ = self.grants[cluster]
+            if self.bench.memory.lines.head[cpu][order] - number >= 2:
+                self.seen[cluster].add(what)
 
     def entry(self, place: int, word1: int) -> None:
         """Look at an entry when its second word is there."""
@@ -54,6 +79,7 @@ class Watch:
             # Taken back: in its place with its phase, so that the host finds it.
             index = next(i for i in range(tail - (1 << lines.log2), tail) if i % (1 << lines.log2) == at // ENTRY)
             assert entry_at(lines, place, index) == Grant(0, 0, 0, order, 0, valid=False)
+            self.grants = {c: grant for c, grant in self.grants.items() if grant[:2] != ((cpu, order), index)}
             self.taken_back += 1
             return
         assert ring_place(cpu, order, tail, lines.log2) == place, "an entry is not the next one of its ring"
@@ -62,6 +88,7 @@ class Watch:
         self.tails[cpu, order] = tail + 1
         self.granted += 1
         self.legal(grant, order)
+        self.read_before((cpu, order), tail, grant)
         self.alone()
 
     def legal(self, grant: Grant, order: int) -> None:
@@ -78,6 +105,16 @@ class Watch:
         assert grant.mask == free_units(used, order, slot)
         assert grant.mask
         assert any(may_serve(Word.unpack(word), entry, order, self.placement) for word in self.words[cluster])
+
+    def read_before(self, ring: Ring, number: int, grant: Grant) -> None:
+        """See whether the cluster of a grant was read since HEAD passed its grant before; or a ring stays in it."""
+        cluster = self.entries[grant.type].base + grant.slot // SLOTS
+        if cluster in self.grants:
+            owner, _, slot = self.grants[cluster]
+            stays = owner == ring and slot < grant.slot
+            assert stays or self.seen[cluster] == {"word", "bitmap"}, "is granted again, and was not read before"
+        self.grants[cluster] = ring, number, grant.slot
+        self.seen[cluster] = set()
 
     def offered(self, type_: int | None = None) -> list[tuple[Ring, Grant]]:
         """Return the grants that no CPU has popped and none would skip, of a device or all."""

@@ -60,7 +60,7 @@ async def lookup_error(world: World) -> None:
 
 
 UNIT = "shell.tables.unit"
-SCANNER, BUILDER = (f"Grants.engine.{name}.io_memory" for name in ("scanner", "builder"))
+READER, BUILDER = (f"Grants.engine.{name}.io_memory" for name in ("reader", "builder"))
 
 ROWS = [
     Row("commands", "shell.ring.fetch.io_dma_req", "commands", False, World.commands, failed=no_completion),
@@ -81,12 +81,8 @@ ROWS = [
     Row("range of words", f"{UNIT}.report.io_write_req", "range", True, World.range, failed=bus_error),
     Row("counts of words", f"{UNIT}.report.io_write_req", "counts", True, World.count, failed=bus_error),
     Row("tables given", f"{UNIT}.give.io_readReq", "source", False, World.give, failed=bus_error),
-    Row("groups", f"{SCANNER}_read", "group", False, World.grants, "grants"),
-    Row("groups cleared", f"{SCANNER}_write", "group", True, World.grants, "grants"),
-    Row("marks", f"{SCANNER}_read", "dirty", False, World.grants, "grants"),
-    Row("marks cleared", f"{SCANNER}_write", "dirty", True, World.grants, "grants"),
-    Row("words of clusters", f"{SCANNER}_read", "word", False, World.grants, "grants"),
-    Row("bitmaps", f"{SCANNER}_read", "bitmaps", False, World.grants, "grants"),
+    Row("words of clusters", f"{READER}_read", "word", False, World.grants, "grants"),
+    Row("bitmaps", f"{READER}_read", "bitmaps", False, World.grants, "grants"),
     Row("bitmaps for grants", f"{BUILDER}_read", "bitmaps", False, World.grants, "grants", stage="want"),
     Row("CPU lines", f"{BUILDER}_read", "line", False, World.grants, "grants"),
     Row("rings", f"{BUILDER}_write", "ring", True, World.grants, "grants"),

@@ -69,7 +69,7 @@ int main(int argc, char **argv) {
          "--bad", options.fault,
          "InjectedFault to the driver: version (another MAJOR), ones (registers read all ones), garbage (random "
          "grants), build (another BUILD), larger (CAPS of a larger engine), device (grants of 0 name 1, and of 1 name "
-         "0), astray (marks are read elsewhere)")
+         "0), astray (words of clusters are read elsewhere)")
       ->transform(CLI::CheckedTransformer(faults).description("{version,ones,garbage,build,larger,device,astray}"));
   app.add_option("--bad-after", options.fault_after, "Register reads before the fault begins")->capture_default_str();
   app.add_option("--seed", options.simulation.seed, "Seed of register contents before reset, and of --bad garbage")

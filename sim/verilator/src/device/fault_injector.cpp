@@ -31,7 +31,7 @@ uint64_t FaultInjector::register_read(uint32_t address, uint64_t value) {
 uint64_t FaultInjector::register_write(uint32_t address, uint64_t value) {
   if (address == HWSWAP_REG_GRANT_DEVICE)
     epochs_[field_get(value, HWSWAP_GRANT_DEVICE_TYPE)] = field_get(value, HWSWAP_GRANT_DEVICE_EPOCH);
-  if (!active() || fault_ != InjectedFault::astray || address != HWSWAP_REG_GRANT_GROUP_BASE)
+  if (!active() || fault_ != InjectedFault::astray || address != HWSWAP_REG_GRANT_WORD_BASE)
     return value;
   ++injected_;
   return value ^ (256u << 20);

@@ -21,7 +21,7 @@ enum class InjectedFault {
   build,   ///< BUILD is that of another engine
   larger,  ///< CAPS has twice the clusters
   device,  ///< grants of swap device 0 name device 1, with its epoch, and the other way round
-  astray,  ///< marks of groups are looked for 256 MB away from where the host has them
+  astray,  ///< words of clusters are read 256 MB away from where the host has them
 };
 
 class FaultInjector {

@@ -16,15 +16,15 @@ constexpr uint64_t stop_interval = 65536;
 /// Most cycles inside one register access while the guest's time is not known yet: a bound for an engine that never
 /// rests, far above what a reset of the largest store takes.
 constexpr uint64_t untimed_cycles = 4'000'000;
-/// One round that began after the change would do; the one under way may have begun before it.
-constexpr uint32_t settle_rounds = 2;
+/// One pass that began after the change would do; the one under way may have begun before it.
+constexpr uint32_t settle_passes = 2;
 constexpr uint64_t ns_per_second = 1'000'000'000;
 
 } // namespace
 
 void Settler::look() {
   const bool enabled = engine_.read_register(HWSWAP_REG_CONTROL) & HWSWAP_CONTROL_ENABLE;
-  constexpr uint64_t grants = HWSWAP_GRANT_CONTROL_SCAN | HWSWAP_GRANT_CONTROL_GRANT;
+  constexpr uint64_t grants = HWSWAP_GRANT_CONTROL_READ | HWSWAP_GRANT_CONTROL_GRANT;
   polls_ = enabled && (engine_.read_register(HWSWAP_REG_GRANT_CONTROL) & grants) == grants;
   next_look_ = engine_.cycles() + look_interval;
 }
@@ -35,19 +35,19 @@ void Settler::run(uint64_t cycles) {
     disturbed_ = false;
     settled_ = false;
     look();
-    first_round_ = engine_.round();
+    first_pass_ = engine_.passes();
   }
   while (!settled_ && engine_.cycles() < end) {
     if (engine_.cycles() >= next_look_)
       look();
     engine_.step();
-    settled_ = engine_.idle() && (!polls_ || engine_.round() - first_round_ >= rounds_);
+    settled_ = engine_.idle() && (!polls_ || engine_.passes() - first_pass_ >= passes_);
   }
 }
 
 Pacer::Pacer(Engine &engine, Pace pace, uint64_t clock_hz, long idle_us, const StopSignal &stop)
     : engine_(engine), pace_(pace), clock_hz_(clock_hz), idle_us_(idle_us), stop_(stop),
-      settler_(engine, settle_rounds) {}
+      settler_(engine, settle_passes) {}
 
 void Pacer::reset() {
   timed_ = false;

@@ -7,12 +7,11 @@
 
 namespace hwswap {
 
-/// Runs the engine until it has nothing left to do.
+/// Runs the engine until it has nothing left to do but to read clusters in turn, which it does meanwhile.
 class Settler {
 public:
-  /// `rounds`: rounds of marks and grants that an engine which makes grants must have gone through since the last
-  /// disturb().
-  Settler(Engine &engine, uint32_t rounds) : engine_(engine), rounds_(rounds) {}
+  /// `passes`: passes over the rings that an engine which makes grants must have finished since the last disturb().
+  Settler(Engine &engine, uint32_t passes) : engine_(engine), passes_(passes) {}
 
   /// Something outside the engine has changed: there may be work again.
   void disturb() { disturbed_ = true; }
@@ -29,11 +28,11 @@ private:
   void look();
 
   Engine &engine_;
-  uint32_t rounds_;
+  uint32_t passes_;
   bool disturbed_ = true;
   bool settled_ = false;
   bool polls_ = false;
-  uint32_t first_round_ = 0;
+  uint32_t first_pass_ = 0;
   uint64_t next_look_ = 0;
 };
 

@@ -110,6 +110,9 @@ void SimulatedDevice::write_register(uint32_t offset, uint64_t data, uint8_t str
   if (injector_.drops_writes())
     return;
   const uint64_t begin = engine_.cycles();
+  // A cycle of rest costs as much to simulate as any other.
+  if (offset == HWSWAP_REG_GRANT_CONTROL)
+    data &= ~HWSWAP_GRANT_CONTROL_PACE;
   engine_.write_register(offset, injector_.register_write(offset, data), strobes);
   if (offset == HWSWAP_REG_GRANT_RING_BASE && injector_.wants_rings())
     find_rings();
@@ -139,9 +142,9 @@ void SimulatedDevice::after_cycles() {
   if (engine_.take_irq_rise())
     vector_.raise();
   // The engine's own count begins again with CONTROL.RESET.
-  const uint32_t round = engine_.round();
-  rounds_ += round >= last_round_ ? round - last_round_ : round;
-  last_round_ = round;
+  const uint32_t passes = engine_.passes();
+  passes_ += passes >= last_passes_ ? passes - last_passes_ : passes;
+  last_passes_ = passes;
 }
 
 void SimulatedDevice::run_slice(uint64_t cycles) {
@@ -152,7 +155,7 @@ void SimulatedDevice::run_slice(uint64_t cycles) {
 void SimulatedDevice::reset() {
   ++resets_;
   engine_.reset();
-  last_round_ = 0;
+  last_passes_ = 0;
   config_.reset();
   vector_.clear();
   pacer_.reset();
@@ -172,7 +175,7 @@ nlohmann::json SimulatedDevice::statistics() const {
           {"dma_read_beats", engine_.dma_read_beats()},
           {"dma_write_beats", engine_.dma_write_beats()},
           {"dma_errors", engine_.dma_errors()},
-          {"rounds", rounds_},
+          {"passes", passes_},
           {"register_reads", register_reads_},
           {"register_writes", register_writes_},
           {"interrupts", vector_.raised()},

@@ -48,7 +48,7 @@ private:
   void write_word(unsigned region, uint64_t offset, uint64_t data, uint8_t strobes);
   void write_register(uint32_t offset, uint64_t data, uint8_t strobes);
   void write_control(uint64_t offset, uint64_t data, uint8_t strobes);
-  /// The engine's clock has run: pass its interrupt on, count its rounds.
+  /// The engine's clock has run: pass its interrupt on, count its passes.
   void after_cycles();
   void find_rings();
 
@@ -64,8 +64,8 @@ private:
   uint64_t register_reads_ = 0;
   uint64_t register_writes_ = 0;
   uint64_t resets_ = 0;
-  uint64_t rounds_ = 0;
-  uint32_t last_round_ = 0;
+  uint64_t passes_ = 0;
+  uint32_t last_passes_ = 0;
 };
 
 } // namespace hwswap

@@ -50,12 +50,12 @@ public:
   /// The interrupt wire (level), as of the last cycle.
   virtual bool irq() const = 0;
 
-  /// No command, request or transfer under way, and the last look for marks and grants found nothing; as of the last
+  /// No command, request or transfer under way, and the last pass over the rings found nothing to do; as of the last
   /// cycle.
   virtual bool idle() const = 0;
 
-  /// How often a mark that was there before would be served by now, modulo 2^32; 0 without marks and grants.
-  virtual uint32_t round() const = 0;
+  /// Passes over the rings of grants, modulo 2^32; 0 without grants.
+  virtual uint32_t passes() const = 0;
 
   /// Cycles since the simulation began; resets do not turn it back.
   virtual uint64_t cycles() const = 0;

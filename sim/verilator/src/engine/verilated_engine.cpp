@@ -146,7 +146,7 @@ void VerilatedEngine::step() {
   irq_rose_ |= m.irq && !irq_;
   irq_ = m.irq;
   idle_ = m.idle;
-  round_ = m.round;
+  passes_ = m.passes;
   m.clock = 1;
   m.eval();
   dump_waves();

@@ -45,7 +45,7 @@ public:
   std::vector<uint64_t> access_registers(const std::vector<RegisterAccess> &accesses) override;
   bool irq() const override { return irq_; }
   bool idle() const override { return idle_; }
-  uint32_t round() const override { return round_; }
+  uint32_t passes() const override { return passes_; }
   uint64_t cycles() const override { return cycles_; }
   uint64_t dma_read_beats() const override { return memory_.read_beats(); }
   uint64_t dma_write_beats() const override { return memory_.write_beats(); }
@@ -73,7 +73,7 @@ private:
   bool irq_ = false;
   bool irq_rose_ = false;
   bool idle_ = false;
-  uint32_t round_ = 0;
+  uint32_t passes_ = 0;
 };
 
 } // namespace hwswap

@@ -82,15 +82,15 @@ object Emit {
       @arg(doc = "swap devices, 1 to 32") devices: Int = 8,
       @arg(doc = "CPUs, 1 to 64") cpus: Int = 4,
       @arg(
-        doc = "clusters, a power of two from 8 to 65536; with --grants from 64, with --no-core to 524288"
+        doc = "clusters, a power of two from 8 to 65536; with --no-core to 524288"
       ) clusters: Int = 1024,
       @arg(doc = "what register BUILD reads, at most 16 hexadecimal digits") buildHash: String = "0",
       @arg(
         name = "reset-timeout-log2",
         doc = "cycles for which RESET waits for the bus, as a power of two exponent, 6 to 32"
       ) resetTimeoutLog2: Int = 20,
-      @arg(doc = "with marks and grants") grants: Flag,
-      @arg(name = "no-core", doc = "with nothing but registers and marks and grants; needs --grants") noCore: Flag,
+      @arg(doc = "with grants") grants: Flag,
+      @arg(name = "no-core", doc = "with nothing but registers and grants; needs --grants") noCore: Flag,
       @arg(doc = "for Yosys: without assertions and local variables") synthesis: Flag,
       @arg(doc = "with comments that name the lines it comes from") locations: Flag
   ): Unit = {

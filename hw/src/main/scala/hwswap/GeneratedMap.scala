@@ -19,7 +19,7 @@ object RegMap {
   object Version {
     val Offset: Int = 0x8
     val Minor: MapField = MapField(0, 16, BigInt("0", 16))
-    val Major: MapField = MapField(16, 16, BigInt("3", 16))
+    val Major: MapField = MapField(16, 16, BigInt("4", 16))
   }
   object Build {
     val Offset: Int = 0x10
@@ -200,14 +200,15 @@ object RegMap {
   }
   object GrantControl {
     val Offset: Int = 0x288
-    val Scan: MapField = MapField(0, 1, BigInt("0", 16))
+    val Read: MapField = MapField(0, 1, BigInt("0", 16))
     val Grant: MapField = MapField(1, 1, BigInt("0", 16))
     val Open: MapField = MapField(2, 1, BigInt("0", 16))
     val Pause: MapField = MapField(16, 16, BigInt("0", 16))
+    val Pace: MapField = MapField(32, 16, BigInt("0", 16))
   }
   object GrantState {
     val Offset: Int = 0x290
-    val ScanIdle: MapField = MapField(0, 1, BigInt("0", 16))
+    val ReadIdle: MapField = MapField(0, 1, BigInt("0", 16))
     val GrantIdle: MapField = MapField(1, 1, BigInt("0", 16))
     val DeviceBusy: MapField = MapField(2, 1, BigInt("0", 16))
     val RingLog2: MapField = MapField(4, 4, BigInt("0", 16))
@@ -227,14 +228,6 @@ object RegMap {
     val Rotating: MapField = MapField(10, 1, BigInt("0", 16))
     val Epoch: MapField = MapField(16, 8, BigInt("0", 16))
     val Priority: MapField = MapField(32, 16, BigInt("0", 16))
-  }
-  object GrantGroupBase {
-    val Offset: Int = 0x2a8
-    val Addr: MapField = MapField(0, 64, BigInt("0", 16))
-  }
-  object GrantDirtyBase {
-    val Offset: Int = 0x2b0
-    val Addr: MapField = MapField(0, 64, BigInt("0", 16))
   }
   object GrantWordBase {
     val Offset: Int = 0x2b8

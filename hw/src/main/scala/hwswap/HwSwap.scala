@@ -24,11 +24,11 @@ class HwSwap(implicit val p: Params) extends Module {
   /** Level: an enabled bit of IRQ_STATUS is set. */
   val irq = IO(Output(Bool()))
 
-  /** No command, register request or bus transfer is under way, and marks and grants found nothing to do last. */
+  /** No command, register request or bus transfer is under way, and grants found nothing to do last. */
   val idle = IO(Output(Bool()))
 
-  /** How often marks were looked for and rings were served: see Grants. 0 in an engine without them. */
-  val round = IO(Output(UInt(32.W)))
+  /** Passes over the rings of grants, modulo 2^32; 0 in an engine without them. */
+  val passes = IO(Output(UInt(32.W)))
 
   val slave = Module(new AxiLiteSlave)
   val resetControl = Module(new ResetControl(p.resetTimeoutLog2))
@@ -106,7 +106,7 @@ class HwSwap(implicit val p: Params) extends Module {
   shell.host.grantsFailed := grants.map(_.failed).getOrElse(false.B)
   shell.host.grants := grants.map(_.events).getOrElse(0.U.asTypeOf(shell.host.grants))
 
-  round := grants.map(_.round).getOrElse(0.U)
+  passes := grants.map(_.passes).getOrElse(0.U)
 
   irq := shell.host.irq
   idle := shell.host.idle && grants.map(_.quiet).getOrElse(true.B) && !slave.io.busy && !resetControl.io.resetting

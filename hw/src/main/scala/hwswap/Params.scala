@@ -11,7 +11,7 @@ import hwswap.bus.Axi
   * @param cpus
   *   CPUs with a place to go on and rings of grants of their own, 1 to 64; the first 16 have a register page each
   * @param clusters
-  *   clusters, shared by all devices, a power of two from 8 to 65536; with grants from 64, without a core to 524288
+  *   clusters, shared by all devices, a power of two from 8 to 65536; without a core to 524288
   * @param buildHash
   *   what register BUILD reads, 64 bits
   * @param slots
@@ -20,10 +20,10 @@ import hwswap.bus.Axi
   * @param resetTimeoutLog2
   *   cycles for which CONTROL.RESET waits for the bus, as a power of two exponent, 6 to 32
   * @param grants
-  *   marks and grants
+  *   the reader of clusters and the builder of grants
   * @param core
-  *   the allocator, with all that only it has use for: commands and swap tables. Without it there are registers, and
-  *   marks and grants
+  *   the allocator, with all that only it has use for: commands and swap tables. Without it there are registers
+  *   and grants
   */
 final case class Params(
     devices: Int = 8,
@@ -50,7 +50,7 @@ final case class Params(
 
   // Bitmaps are in as many chunks as there are registers for.
   require(!grants || slots == 512, s"slots is $slots: grants are of clusters of 512 slots")
-  private val leastClusters: Int = if (grants) Params.GroupClusters else if (slots == 512) 8 else 2
+  private val leastClusters: Int = if (slots == 512) 8 else 2
   private val mostClusters: Int =
     if (core) 65536 else RegMap.GrantChunk.Count * Params.ChunkClusters
 
@@ -114,8 +114,7 @@ final case class Params(
 
 object Params {
 
-  /** Grants: clusters whose marks are one byte of GROUP, and those whose bitmaps are in one chunk of 2 MiB. */
-  val GroupClusters: Int = 64
+  /** Grants: clusters whose bitmaps are in one chunk of 2 MiB. */
   val ChunkClusters: Int = 32768
 
   /** Entries of a ring of grants, as a power of two exponent. */

@@ -45,8 +45,8 @@ class EmitSpec extends AnyFunSpec {
     val ends = Seq(
       Params(devices = 1, cpus = 1, clusters = 8, resetTimeoutLog2 = 6),
       Params(devices = 32, cpus = 64, clusters = 65536, resetTimeoutLog2 = 32),
-      Params(devices = 1, cpus = 1, clusters = 64, grants = true),
-      Params(devices = 1, cpus = 1, clusters = 64, grants = true, core = false),
+      Params(devices = 1, cpus = 1, clusters = 8, grants = true),
+      Params(devices = 1, cpus = 1, clusters = 8, grants = true, core = false),
       Params(devices = 32, cpus = 64, clusters = 524288, grants = true, core = false)
     )
     for (size <- ends) {
@@ -63,8 +63,7 @@ class EmitSpec extends AnyFunSpec {
       "clusters is 9: choose a power of two from 8 to 65536" -> (() => Params(clusters = 9)),
       "there is nothing left, choose one of the two" -> (() => Params(core = false)),
       "slots is 64: grants are of clusters of 512 slots" -> (() => Params(slots = 64, grants = true)),
-      "clusters is 32: choose a power of two from 64 to 65536" -> (() => Params(clusters = 32, grants = true)),
-      "clusters is 1048576: choose a power of two from 64 to 524288" ->
+      "clusters is 1048576: choose a power of two from 8 to 524288" ->
         (() => Params(clusters = 1048576, grants = true, core = false))
     )
     for ((sentence, make) <- wrong)

@@ -5,15 +5,15 @@ package grants
 import chisel3._
 import chisel3.util._
 
-/** What the scan has read of a cluster. */
-class Scanned(implicit p: Params) extends Bundle {
+/** What was read of a cluster. */
+class Reading(implicit p: Params) extends Bundle {
   val cluster = UInt(p.clusterBits.W)
   val summary = new Summary
 }
 
 /** What the builder of grants asks.
   *
-  *   - learn: it has read the bitmap; `run` is what it has, and taken over if `take`
+  *   - learn: it has read the bitmap, which has `run`
   *   - own: it begins to make grants of it
   *   - hold: an entry more is of it
   *   - drop: an entry, or the ring that made grants of it, is done with it
@@ -28,7 +28,6 @@ class SummaryRequest(implicit p: Params) extends Bundle {
   val op = SummaryOp()
   val cluster = UInt(p.clusterBits.W)
   val run = UInt(4.W)
-  val take = Bool()
   val kind = UInt(RunTree.KindBits.W)
   val device = UInt(p.deviceBits.W)
 }
@@ -49,14 +48,14 @@ object ClusterSummaries {
 }
 
 /** The summaries of all clusters, who has them, and the index over them (Index and granted of the golden model). One
-  * request at a time; the scan comes first.
+  * at a time: what was read, and requests, in turn where both wait.
   *
   * A cluster's record says how many entries and rings are of it: as long as that is not 0 it is granted, and not in the
   * tree. Which clusters an order finds at all, granted or not, is counted for each device: NO_RUN comes from there.
   */
 class ClusterSummaries(implicit p: Params) extends Module {
   val io = IO(new Bundle {
-    val scanned = Flipped(Decoupled(new Scanned))
+    val reading = Flipped(Decoupled(new Reading))
     val request = Flipped(Decoupled(new SummaryRequest))
 
     /** Comes with each request's end. */
@@ -73,8 +72,8 @@ class ClusterSummaries(implicit p: Params) extends Module {
     /** For each device: of its clusters at least one in `Spared` is FREE and nobody's. */
     val spare = Output(Vec(p.devices, Bool()))
 
-    /** All that the scan has brought is in the index. */
-    val settled = Output(Bool())
+    /** What was read last is not what was known (pulse); all that was read is in the index (level). */
+    val news, settled = Output(Bool())
   })
   private val orders = GrantLayout.Orders
   private val refBits = Params.GrantRingLog2 + 2
@@ -98,27 +97,31 @@ class ClusterSummaries(implicit p: Params) extends Module {
   private val records = SyncReadMem(p.clusters, UInt((new Record).getWidth.W), SyncReadMem.Undefined)
   private val cluster = Reg(UInt(p.clusterBits.W))
   private val clearing = RegInit(0.U(p.clusterBits.W))
-  private val scan = Reg(Bool())
+
+  /** What is at work, or was last, is a reading, and no request. */
+  private val reads = RegInit(false.B)
   private val found = Reg(new Summary)
   private val request = Reg(new SummaryRequest)
-  private val sweeping = !scan && request.op === SummaryOp.sweep
+  private val sweeping = !reads && request.op === SummaryOp.sweep
   private val answer = Reg(new SummaryAnswer)
 
-  io.scanned.ready := state === State.idle && tree.io.ready
-  io.request.ready := io.scanned.ready && !io.scanned.valid
-  io.answer.valid := state === State.answer && !scan
+  private val ready = state === State.idle && tree.io.ready
+  io.reading.ready := ready && !(reads && io.request.valid)
+  io.request.ready := ready && !(!reads && io.reading.valid)
+  io.answer.valid := state === State.answer && !reads
   io.answer.bits := answer
-  io.settled := (state === State.idle || !scan) && !io.scanned.valid
+  io.settled := (state === State.idle || !reads) && !io.reading.valid
 
   // A record as it was read, and as it will be.
   private val before = Reg(new Record)
   private val after = WireDefault(before)
   private val data = records.read(cluster, state === State.read)
-  when(scan) {
+  io.news := state === State.change && reads && before.summary.asUInt =/= found.asUInt
+  when(reads) {
     after.summary := found
   }.otherwise {
     switch(request.op) {
-      is(SummaryOp.learn)(when(request.take)(after.summary.run := request.run))
+      is(SummaryOp.learn)(after.summary.run := request.run)
       is(SummaryOp.own, SummaryOp.hold)(after.refs := before.refs + 1.U)
       is(SummaryOp.drop)(after.refs := before.refs - 1.U)
       is(SummaryOp.sweep)(after.refs := 0.U)
@@ -191,13 +194,15 @@ class ClusterSummaries(implicit p: Params) extends Module {
       when(clearing.andR)(state := State.idle)
     }
     is(State.idle) {
-      scan := io.scanned.valid
-      fresh := io.request.bits.op === SummaryOp.sweep && !io.scanned.valid
-      when(io.scanned.fire) {
+      fresh := false.B
+      when(io.reading.fire) {
         state := State.read
-        cluster := io.scanned.bits.cluster
-        found := io.scanned.bits.summary
+        reads := true.B
+        cluster := io.reading.bits.cluster
+        found := io.reading.bits.summary
       }.elsewhen(io.request.fire) {
+        reads := false.B
+        fresh := io.request.bits.op === SummaryOp.sweep
         request := io.request.bits
         cluster := Mux(
           io.request.bits.op === SummaryOp.sweep,
@@ -271,7 +276,7 @@ class ClusterSummaries(implicit p: Params) extends Module {
     At(swept, io.changed.bits) := false.B
   }
 
-  when(state === State.change && !scan) {
+  when(state === State.change && !reads) {
     switch(request.op) {
       is(SummaryOp.own)(assert(before.refs === 0.U, "a cluster gets a second owner"))
       is(SummaryOp.hold)(assert(before.refs =/= 0.U && !before.refs.andR, "an entry is of a cluster nobody has"))

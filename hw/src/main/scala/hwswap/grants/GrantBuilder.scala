@@ -27,12 +27,16 @@ class GrantBuilder(implicit p: Params) extends Module {
     val orders = Input(Vec(p.devices, UInt(Orders.W)))
     val spare = Input(Vec(p.devices, Bool()))
 
-    /** From the scan: it begins to read a cluster; it has finished a round. */
-    val begins = Flipped(Valid(UInt(p.clusterBits.W)))
+    /** Has the reader read a cluster that an entry done with was of, before it is let go: word and bitmap are those of
+      * after HEAD when it is granted again. `ready` when the index has it.
+      */
+    val again = Decoupled(UInt(p.clusterBits.W))
+
+    /** The reader has finished a round. */
     val round = Input(Bool())
 
-    /** Pulses when a look at all rings begins, and when all were looked at. */
-    val passBegins, pass = Output(Bool())
+    /** Pulses when all rings were looked at. */
+    val pass = Output(Bool())
 
     /** The last pass that was finished had nothing to do, nor has the one under way. */
     val quiet = Output(Bool())
@@ -73,7 +77,7 @@ class GrantBuilder(implicit p: Params) extends Module {
   private object State extends ChiselEnum {
     val clear, idle, cpu, line, lineData, ringRead, ringArrive, ring, serve, choose, chosen, owned, askBitmap, bitmap,
         learn, learned, leave, left, word0, data0, answer0, word1, data1, answer1, hold, held, next, outRead, outArrive,
-        out, drop, dropping, dropped, store, noRun, noRunData, noRunAnswer, pass, pause, change, swept = Value
+        out, again, drop, dropping, dropped, store, noRun, noRunData, noRunAnswer, pass, pause, change, swept = Value
   }
 
   /** Why all entries of a ring are gone through. */
@@ -141,15 +145,10 @@ class GrantBuilder(implicit p: Params) extends Module {
   runs.io.word.valid := state === State.bitmap && io.memory.rdata.valid
   runs.io.word.bits := io.memory.rdata.bits.data
   runs.io.order := order
+  runs.io.from := ring.word
 
-  /** The cluster whose bitmap is read: the ring's own, for a grant, or one that is let go. */
-  private val reading = Reg(UInt(p.clusterBits.W))
-  private val building = Reg(Bool())
-  runs.io.from := Mux(building, ring.word, 0.U)
-
-  /** The scan has begun to read it since. */
-  private val overtaken = Reg(Bool())
-  when(io.begins.valid && io.begins.bits === reading)(overtaken := true.B)
+  io.again.valid := state === State.again
+  io.again.bits := out.cluster
   private val tries = Reg(UInt((p.clusterBits + 1).W))
   private val busy = Reg(Bool())
   private val rest = Reg(UInt(io.settings.pause.getWidth.W))
@@ -166,15 +165,11 @@ class GrantBuilder(implicit p: Params) extends Module {
   when(asking) {
     request := 0.U.asTypeOf(request)
     request.run := runs.io.run
-    request.take := !overtaken
     request.device := changed
     request.cluster := ring.own
     request.op := SummaryOp.own
     switch(state) {
-      is(State.learn) {
-        request.op := SummaryOp.learn
-        request.cluster := reading
-      }
+      is(State.learn)(request.op := SummaryOp.learn)
       is(State.leave)(request.op := SummaryOp.drop)
       is(State.hold)(request.op := SummaryOp.hold)
       is(State.drop) {
@@ -193,7 +188,7 @@ class GrantBuilder(implicit p: Params) extends Module {
   read.bits.address := Mux(
     state === State.line,
     io.settings.cpuLines + (cpu ## 0.U(CpuLineLog2.W)),
-    io.settings.bitmap(reading)
+    io.settings.bitmap(ring.own)
   )
   private val second = state === State.word1 || state === State.data1
   private val noRunNow = state === State.noRun || state === State.noRunData
@@ -228,7 +223,6 @@ class GrantBuilder(implicit p: Params) extends Module {
     .asUInt
 
   io.pass := state === State.pass
-  io.passBegins := state === State.idle && io.settings.grant
   private val worked = RegInit(false.B)
   when(io.pass)(worked := busy)
   io.quiet := !worked && !recalling && !io.device.valid && state =/= State.clear &&
@@ -266,7 +260,6 @@ class GrantBuilder(implicit p: Params) extends Module {
     why := reason
     index := first
     busy := true.B
-    building := false.B
     state := Mux(ring.owns && reason =/= Why.recall, State.leave, State.next)
   }
 
@@ -334,9 +327,6 @@ class GrantBuilder(implicit p: Params) extends Module {
         busy := true.B
       }.elsewhen(lag < room.U && !io.device.valid) {
         index := ring.tail
-        reading := ring.own
-        overtaken := false.B
-        building := true.B
         state := Mux(ring.owns, State.askBitmap, State.choose)
       }.otherwise {
         state := State.store
@@ -355,24 +345,18 @@ class GrantBuilder(implicit p: Params) extends Module {
     }
     is(State.owned) {
       ring.owns := true.B
-      reading := ring.own
-      overtaken := false.B
       busy := true.B
       when(io.request.fire)(state := State.askBitmap)
     }
 
-    // Its bitmap, or that of a cluster that is let go
+    // Its bitmap
     is(State.askBitmap)(when(read.fire)(state := State.bitmap))
     is(State.bitmap)(when(runs.io.done)(state := State.learn))
     is(State.learn)(when(io.request.fire)(state := State.learned))
     is(State.learned) {
       when(io.answer.valid) {
         granting := true.B
-        index := Mux(building, ring.tail, index)
-        state := State.drop
-        when(building) {
-          state := Mux(io.answer.bits.orders(order) && runs.io.found, State.word0, State.leave)
-        }
+        state := Mux(io.answer.bits.orders(order) && runs.io.found, State.word0, State.leave)
       }
     }
 
@@ -387,7 +371,7 @@ class GrantBuilder(implicit p: Params) extends Module {
     is(State.left) {
       when(io.answer.valid) {
         state := State.next
-        when(building)(state := Mux(tries > p.clusters.U, State.store, State.serve))
+        when(why === Why.done)(state := Mux(tries > p.clusters.U, State.store, State.serve))
       }
     }
 
@@ -433,18 +417,16 @@ class GrantBuilder(implicit p: Params) extends Module {
     }
     is(State.out) {
       granting := false.B
-      building := false.B
-      reading := out.cluster
-      overtaken := false.B
       val there = ring.tail - index <= room.U
       state := State.dropped
       when(out.valid) {
-        when(why === Why.done)(state := State.askBitmap)
+        when(why === Why.done)(state := State.again)
           .elsewhen(why === Why.reset)(state := State.drop)
           .elsewhen(why === Why.forget)(state := Mux(there, State.word0, State.drop))
           .elsewhen(out.device === changed)(state := Mux(there, State.word0, State.dropped))
       }
     }
+    is(State.again)(when(io.again.ready)(state := State.drop))
     is(State.drop)(when(io.request.fire)(state := State.dropping))
     is(State.dropping)(when(io.answer.valid)(state := State.dropped))
     is(State.dropped) {

@@ -6,8 +6,8 @@ import chisel3._
 import chisel3.util.RegEnable
 import hwswap.bus.Axi4
 
-/** The engine's part in interface 2 (docs/grants.md): finds out which clusters have changed, keeps summaries of all,
-  * and grants free places to the CPUs that want any.
+/** The engine's part in docs/grants.md: reads all clusters in turn, keeps summaries of them, and grants free places to
+  * the CPUs that want any.
   */
 class GrantEngine(implicit p: Params) extends Module {
   val settings = IO(Input(new GrantSettings))
@@ -20,25 +20,22 @@ class GrantEngine(implicit p: Params) extends Module {
   /** A device's new entry, by valid and ready: see GrantBuilder. */
   val device = IO(Flipped(chisel3.util.Decoupled(new DeviceChange)))
 
-  /** Pulses: a round of the scan, a pass over the rings; a grant written. */
+  /** Pulses: a round over the clusters, a pass over the rings; a grant written. */
   val round, passed, granted = IO(Output(Bool()))
 
-  /** Pulses: a round of the scan begins, a pass over the rings begins. */
-  val roundBegins, passBegins = IO(Output(Bool()))
-
-  /** The last round of the scan found no mark, and the last pass had nothing to do. */
+  /** The last pass over the rings had nothing to do. */
   val quiet = IO(Output(Bool()))
 
-  /** The scan, and the builder of grants, rest until they are enabled. */
-  val scanIdle, grantIdle = IO(Output(Bool()))
+  /** No round over the clusters, no pass over the rings is under way. */
+  val readIdle, grantIdle = IO(Output(Bool()))
 
-  /** A round of the scan or a pass over the rings is under way. */
+  /** A cluster is being read, or a pass over the rings is under way. */
   val working = IO(Output(Bool()))
 
   /** The bus has answered with an error; nothing is asked of it any more, until reset. */
   val failed = IO(Output(Bool()))
 
-  private val scanner = Module(new MarkScanner)
+  private val reader = Module(new ClusterReader)
   private val builder = Module(new GrantBuilder)
   private val summaries = Module(new ClusterSummaries)
   private val bursts = Module(new AxiBursts(2))
@@ -46,10 +43,10 @@ class GrantEngine(implicit p: Params) extends Module {
   bursts.io.flush := flush
   busIdle := bursts.io.idle
   failed := bursts.io.failed
-  bursts.io.clients(0) <> scanner.io.memory
+  bursts.io.clients(0) <> reader.io.memory
   bursts.io.clients(1) <> builder.io.memory
 
-  scanner.io.settings := settings
+  reader.io.settings := settings
   builder.io.settings := settings
   // What is known of a live device's clusters was found with one placement: another one waits until there is none.
   private val open = RegEnable(settings.open, false.B, !builder.io.devices.map(_.live).reduce(_ || _))
@@ -57,23 +54,22 @@ class GrantEngine(implicit p: Params) extends Module {
   summaries.io.open := open
   summaries.io.devices := builder.io.devices
   summaries.io.changed := builder.io.changed
-  summaries.io.scanned <> scanner.io.scanned
+  summaries.io.reading <> reader.io.reading
   summaries.io.request <> builder.io.request
-  scanner.io.settled := summaries.io.settled
+  reader.io.news := summaries.io.news
+  reader.io.settled := summaries.io.settled
+  reader.io.again <> builder.io.again
   builder.io.answer := summaries.io.answer
   builder.io.orders := summaries.io.orders
   builder.io.spare := summaries.io.spare
-  builder.io.begins := scanner.io.begins
-  builder.io.round := scanner.io.round
+  builder.io.round := reader.io.round
   builder.io.device <> device
 
-  round := scanner.io.round
+  round := reader.io.round
   passed := builder.io.pass
   granted := builder.io.granted
-  roundBegins := scanner.io.roundBegins
-  passBegins := builder.io.passBegins
-  quiet := scanner.io.quiet && builder.io.quiet
-  working := scanner.io.working || builder.io.working
-  scanIdle := scanner.io.idle
+  quiet := builder.io.quiet
+  working := reader.io.working || builder.io.working
+  readIdle := reader.io.idle
   grantIdle := builder.io.idle
 }

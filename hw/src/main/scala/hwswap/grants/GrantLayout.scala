@@ -6,13 +6,10 @@ import chisel3._
 import chisel3.util._
 import hwswap.bus.Axi
 
-/** Where marks and grants lie in host memory, and what their words hold: structures cluster_word, grant_line, no_run
+/** Where bitmaps and grants lie in host memory, and what their words hold: structures cluster_word, grant_line, no_run
   * and grant of the register map.
   */
 object GrantLayout {
-
-  /** Clusters of a group, and bytes of a read of GROUP or DIRTY: a byte each. */
-  val GroupClusters: Int = Params.GroupClusters
 
   /** Clusters whose bitmaps are in one chunk of 2 MiB. */
   val ChunkClusters: Int = Params.ChunkClusters
@@ -125,17 +122,19 @@ class DeviceChange(implicit p: Params) extends Bundle {
 /** What the host has set. Bus addresses are in bytes; all stay while the engine is enabled. */
 class GrantSettings(implicit p: Params) extends Bundle {
 
-  /** Each is looked at when a round of the scan or a pass over the rings begins. */
-  val scan, grant = Bool()
+  /** Clusters are read in rounds; rings are served, which is looked at when a pass over them begins. */
+  val read, grant = Bool()
 
   /** Placement OPEN; another takes effect when no device is live. */
   val open = Bool()
 
-  /** Cycles of rest behind a round that found no mark, or a pass that had nothing to do. */
-  val pause = UInt(16.W)
+  /** Cycles of rest after a round that found nothing new, or a pass that had nothing to do; and after each burst of a
+    * round.
+    */
+  val pause, pace = UInt(16.W)
 
-  /** GROUP, DIRTY and WORD, one array each, and the chunks of BITMAP; 64-byte aligned, chunks 2 MiB. */
-  val groups, dirty, words = UInt(Axi.AddrBits.W)
+  /** WORD, one array, and the chunks of BITMAP; 64-byte aligned, chunks 2 MiB. */
+  val words = UInt(Axi.AddrBits.W)
   val chunks = Vec(GrantSettings.chunks, UInt(Axi.AddrBits.W))
 
   /** CPU lines, the engine line, and the rings; 64-byte aligned. NO_RUN is the engine line's first word. */

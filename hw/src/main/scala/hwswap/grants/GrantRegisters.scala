@@ -5,7 +5,7 @@ package grants
 import chisel3._
 import chisel3.util._
 
-/** Registers GRANT_...: where marks and grants lie in host memory, and the host's changes of the table of devices. */
+/** Registers GRANT_...: where bitmaps and grants lie in host memory, and the host's changes of the table of devices. */
 class GrantRegisters(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val regs = new RegPort
@@ -19,8 +19,11 @@ class GrantRegisters(implicit p: Params) extends Module {
     val refused = Output(Bool())
 
     /** Levels, and pulses, of the engine. */
-    val scanIdle, grantIdle = Input(Bool())
+    val readIdle, grantIdle = Input(Bool())
     val round, passed = Input(Bool())
+
+    /** GRANT_STATE.PASSES. */
+    val passes = Output(UInt(32.W))
   })
   import MapAccess.{get, word}
   private val write = io.regs.write
@@ -28,15 +31,15 @@ class GrantRegisters(implicit p: Params) extends Module {
   import file.{readOnly, readWrite}
 
   private val control = RegMap.GrantControl
-  private val controlWord = readWrite(control.Offset, control.Scan, control.Grant, control.Open, control.Pause)
-  io.settings.scan := io.enable && get(controlWord, control.Scan).asBool
+  private val controlWord =
+    readWrite(control.Offset, control.Read, control.Grant, control.Open, control.Pause, control.Pace)
+  io.settings.read := io.enable && get(controlWord, control.Read).asBool
   io.settings.grant := io.enable && get(controlWord, control.Grant).asBool
   io.settings.open := get(controlWord, control.Open).asBool
   io.settings.pause := get(controlWord, control.Pause)
+  io.settings.pace := get(controlWord, control.Pace)
 
   private def base(offset: Int, field: MapField): UInt = file.address(offset, field)
-  io.settings.groups := base(RegMap.GrantGroupBase.Offset, RegMap.GrantGroupBase.Addr)
-  io.settings.dirty := base(RegMap.GrantDirtyBase.Offset, RegMap.GrantDirtyBase.Addr)
   io.settings.words := base(RegMap.GrantWordBase.Offset, RegMap.GrantWordBase.Addr)
   io.settings.cpuLines := base(RegMap.GrantLineBase.Offset, RegMap.GrantLineBase.Addr)
   io.settings.engineLine := base(RegMap.GrantNoRunBase.Offset, RegMap.GrantNoRunBase.Addr)
@@ -87,12 +90,13 @@ class GrantRegisters(implicit p: Params) extends Module {
   private val state = RegMap.GrantState
   private val rounds = RegInit(0.U(state.Rounds.width.W))
   private val passes = RegInit(0.U(state.Passes.width.W))
+  io.passes := passes
   when(io.round)(rounds := rounds + 1.U)
   when(io.passed)(passes := passes + 1.U)
   readOnly(
     state.Offset,
     word(
-      state.ScanIdle -> io.scanIdle,
+      state.ReadIdle -> io.readIdle,
       state.GrantIdle -> io.grantIdle,
       state.DeviceBusy -> (busy || asked),
       state.RingLog2 -> Params.GrantRingLog2.U,

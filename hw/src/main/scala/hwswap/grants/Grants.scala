@@ -3,10 +3,9 @@ package hwswap
 package grants
 
 import chisel3._
-import chisel3.util._
 import hwswap.bus.Axi4
 
-/** What marks and grants count, as pulses. */
+/** What is counted of grants, as pulses. */
 class GrantEvents extends Bundle {
   val granted = Bool()
 
@@ -14,7 +13,7 @@ class GrantEvents extends Bundle {
   val refused = Bool()
 }
 
-/** Marks and grants, with their registers: an AXI4 master with identifiers of `Grants.IdBits`. */
+/** The engine of grants with its registers: an AXI4 master with identifiers of `Grants.IdBits`. */
 class Grants(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val regs = new RegPort
@@ -31,16 +30,14 @@ class Grants(implicit p: Params) extends Module {
     val failed = Output(Bool())
     val events = Output(new GrantEvents)
 
-    /** A round of the scan, a pass over the rings, or a device's new entry is under way. */
+    /** A cluster is being read, or a pass over the rings or a device's new entry is under way. */
     val working = Output(Bool())
 
-    /** The last look at marks and rings found nothing to do. */
+    /** The last pass over the rings found nothing to do. */
     val quiet = Output(Bool())
 
-    /** How often a mark that was there before would be served by now: a round of the scan that began behind the last
-      * count, and then a pass that began behind that round; modulo 2^32.
-      */
-    val round = Output(UInt(32.W))
+    /** Passes over the rings that were finished since reset, modulo 2^32. */
+    val passes = Output(UInt(32.W))
   })
   private val registers = Module(new GrantRegisters)
   private val engine = Module(new GrantEngine)
@@ -48,7 +45,7 @@ class Grants(implicit p: Params) extends Module {
   registers.io.enable := io.enable
   engine.settings := registers.io.settings
   engine.device <> registers.io.device
-  registers.io.scanIdle := engine.scanIdle
+  registers.io.readIdle := engine.readIdle
   registers.io.grantIdle := engine.grantIdle
   registers.io.round := engine.round
   registers.io.passed := engine.passed
@@ -60,22 +57,7 @@ class Grants(implicit p: Params) extends Module {
   io.events.refused := registers.io.refused
   io.working := engine.working || registers.io.device.valid
   io.quiet := !registers.io.device.valid && (!io.enable || engine.quiet)
-
-  private object Chain extends ChiselEnum {
-    val scanToBegin, scan, passToBegin, pass = Value
-  }
-  private val chain = RegInit(Chain.scanToBegin)
-  private val round = RegInit(0.U(32.W))
-  io.round := round
-  switch(chain) {
-    is(Chain.scanToBegin)(when(engine.roundBegins)(chain := Chain.scan))
-    is(Chain.scan)(when(engine.round)(chain := Chain.passToBegin))
-    is(Chain.passToBegin)(when(engine.passBegins)(chain := Chain.pass))
-    is(Chain.pass)(when(engine.passed) {
-      chain := Chain.scanToBegin
-      round := round + 1.U
-    })
-  }
+  io.passes := registers.io.passes
 }
 
 object Grants {

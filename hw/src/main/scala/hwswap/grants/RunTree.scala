@@ -139,7 +139,7 @@ class RunTree(implicit p: Params) extends Module {
     }
     is(State.look) {
       when(hit.valid) {
-        val here = prefix(prefixBits - 1, LaneBits) ## hit.bits
+        val here = (prefix >> LaneBits) ## hit.bits
         state := Mux(level === 0.U, State.idle, State.read)
         when(level === 0.U) {
           found.valid := here <= last
@@ -153,7 +153,7 @@ class RunTree(implicit p: Params) extends Module {
         // Upwards, what is left of this row was looked at.
         state := Mux(top, State.idle, State.read)
         level := level + 1.U
-        low := (prefix >> LaneBits)(LaneBits - 1, 0) +& 1.U
+        low := (prefix >> LaneBits).pad(LaneBits)(LaneBits - 1, 0) +& 1.U
         prefix := prefix >> LaneBits
       }
     }

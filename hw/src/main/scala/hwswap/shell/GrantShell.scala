@@ -4,7 +4,7 @@ package shell
 
 import chisel3._
 
-/** The registers of an engine without core: nothing but marks and grants uses them. */
+/** The registers of an engine without core: nothing but grants uses them. */
 class GrantShell(implicit p: Params) extends HostSide {
   answer(Nil)
   registers.io.ofCore := 0.U.asTypeOf(registers.io.ofCore)

@@ -22,7 +22,7 @@ abstract class HostSide(implicit p: Params) extends Module {
     val refused = Flipped(Valid(new RefusedBurst))
     val owed = Input(Bool())
 
-    /** Marks and grants: CONTROL.ENABLE, and no fault; a burst of theirs was answered with an error (level). */
+    /** Grants: CONTROL.ENABLE, and no fault; a burst of theirs was answered with an error (level). */
     val enable = Output(Bool())
     val grantsFailed = Input(Bool())
 

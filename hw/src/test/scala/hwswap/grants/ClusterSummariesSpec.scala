@@ -32,7 +32,7 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Peeks with See
     val epochs: Array[Int] = Array.fill(p.devices)(0)
     val live: Array[Boolean] = Array.fill(p.devices)(false)
     dut.io.open.poke(open)
-    dut.io.scanned.valid.poke(false)
+    dut.io.reading.valid.poke(false)
     dut.io.request.valid.poke(false)
     dut.io.changed.valid.poke(false)
     for ((entry, (base, clusters)) <- dut.io.devices.zip(ranges)) {
@@ -47,25 +47,24 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Peeks with See
 
     def until(condition: Bool): Unit = waitFor("readiness", 10000)(bit(condition))(dut.clock.step())
 
-    def scanned(cluster: Int, now: Known): Unit = {
+    def read(cluster: Int, now: Known): Unit = {
       known(cluster) = now
-      val bits = dut.io.scanned.bits
+      val bits = dut.io.reading.bits
       bits.cluster.poke(cluster)
       bits.summary.word.order.poke(now.order)
       bits.summary.word.list.poke(now.list)
       bits.summary.word.epoch.poke(now.epoch)
       bits.summary.run.poke(now.run)
-      dut.io.scanned.valid.poke(true)
-      until(dut.io.scanned.ready)
+      dut.io.reading.valid.poke(true)
+      until(dut.io.reading.ready)
       dut.clock.step()
-      dut.io.scanned.valid.poke(false)
+      dut.io.reading.valid.poke(false)
     }
 
     def request(
         op: SummaryOp.Type,
         cluster: Int = 0,
         run: Int = 0,
-        take: Boolean = false,
         kind: Int = 0,
         of: Int = 0
     ): SummaryAnswer = {
@@ -73,7 +72,6 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Peeks with See
       bits.op.poke(op)
       bits.cluster.poke(cluster)
       bits.run.poke(run)
-      bits.take.poke(take)
       bits.kind.poke(kind)
       bits.device.poke(of)
       dut.io.request.valid.poke(true)
@@ -127,15 +125,15 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Peeks with See
       change(2, alive = true)
       for (round <- 0 until 12) {
         for (cluster <- 40 until 60)
-          scanned(cluster, Known(random.nextInt(10), random.nextInt(6), epochs(2), random.nextInt(11)))
+          read(cluster, Known(random.nextInt(10), random.nextInt(6), epochs(2), random.nextInt(11)))
         settle()
         change(2, alive = false)
-        // Clusters are scanned on both sides of the change.
-        for (cluster <- 40 until 46) scanned(cluster, Known(3, FlagCode.Frag, epochs(2), 2))
+        // Clusters are read on both sides of the change.
+        for (cluster <- 40 until 46) read(cluster, Known(3, FlagCode.Frag, epochs(2), 2))
         until(dut.io.request.ready)
         open = round % 2 == 0
         dut.io.open.poke(open)
-        for (cluster <- 44 until 50) scanned(cluster, Known(4, FlagCode.Frag, epochs(2), 3))
+        for (cluster <- 44 until 50) read(cluster, Known(4, FlagCode.Frag, epochs(2), 3))
         change(2, alive = true)
         for (kind <- 0 until 12; order <- 0 until 10) {
           val expected = (40 until 120).find { c =>
@@ -151,6 +149,35 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Peeks with See
     }
   }
 
+  it("says of what is read whether it is new, and takes it and requests in turn") {
+    val random = seeded()
+    simulate(new ClusterSummaries()(p)) { dut =>
+      val bench = new Bench(dut, random, open = false)
+      import bench._
+      for (_ <- 0 until 100) {
+        val cluster = random.nextInt(4)
+        val before = known(cluster)
+        val now = before.copy(list = random.nextInt(2), epoch = random.nextInt(2), run = random.nextInt(2))
+        read(cluster, if (random.nextBoolean()) now else before)
+        var news = 0
+        waitFor("the end", 100)(bit(dut.io.settled)) {
+          if (bit(dut.io.news)) news += 1
+          dut.clock.step()
+        }
+        assert(news == (if (known(cluster) == before) 0 else 1))
+        dut.io.news.expect(false)
+      }
+      dut.io.request.bits.op.poke(SummaryOp.learn)
+      dut.io.request.valid.poke(true)
+      dut.io.reading.valid.poke(true)
+      for (_ <- 0 until 20; (next, other) <- Seq((dut.io.request, dut.io.reading), (dut.io.reading, dut.io.request))) {
+        until(next.ready)
+        other.ready.expect(false)
+        dut.clock.step()
+      }
+    }
+  }
+
   it("counts nothing of a device from its new entry until it is swept") {
     val random = seeded()
     simulate(new ClusterSummaries()(p)) { dut =>
@@ -158,8 +185,8 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Peeks with See
       import bench._
       for (delay <- 0 until 12) {
         change(0, alive = true)
-        until(dut.io.scanned.ready)
-        scanned(3, Known(0, FlagCode.Free, epochs(0), 10))
+        until(dut.io.reading.ready)
+        read(3, Known(0, FlagCode.Free, epochs(0), 10))
         for (_ <- 0 until delay) dut.clock.step()
         dut.io.changed.bits.poke(0)
         pulse(dut.io.changed.valid, dut.clock)
@@ -169,7 +196,7 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Peeks with See
           dut.io.spare(0).expect(false)
           dut.clock.step()
         }
-        scanned(4, Known(0, FlagCode.Free, epochs(0), 10))
+        read(4, Known(0, FlagCode.Free, epochs(0), 10))
         for (_ <- 0 until 40) {
           dut.io.orders(0).expect(0)
           dut.clock.step()
@@ -191,11 +218,11 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Peeks with See
           val cluster = places(random.nextInt(places.length))
           random.nextInt(100) match {
             case n if n < 35 =>
-              scanned(cluster, Known(random.nextInt(10), random.nextInt(6), random.nextInt(3), random.nextInt(11)))
+              read(cluster, Known(random.nextInt(10), random.nextInt(6), random.nextInt(3), random.nextInt(11)))
             case n if n < 50 =>
-              val (run, take) = (random.nextInt(11), random.nextBoolean())
-              if (take) known(cluster) = known(cluster).copy(run = run)
-              request(SummaryOp.learn, cluster, run, take).orders.expect(usable(cluster).toSeq.map(1 << _).sum)
+              val run = random.nextInt(11)
+              known(cluster) = known(cluster).copy(run = run)
+              request(SummaryOp.learn, cluster, run).orders.expect(usable(cluster).toSeq.map(1 << _).sum)
               dut.clock.step()
             case n if n < 60 && refs(cluster) < 3 =>
               refs(cluster) += 1

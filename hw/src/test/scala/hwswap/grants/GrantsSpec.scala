@@ -6,11 +6,11 @@ import _root_.circt.stage.ChiselStage
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 
-/** Marks and grants as a part of the engine, and as all of it: registers, and when the engine is busy. What comes of
-  * marks, windows, errors and resets is in tests/cocotb, with the golden model and with the table of DMA masters.
+/** Grants as a part of the engine, and as all of it: registers, and when the engine is busy. What comes of changes,
+  * windows, errors and resets is in tests/cocotb, with the golden model and with the table of DMA masters.
   */
 class GrantsSpec extends AnyFunSpec with ChiselSim with Seeded {
-  import MarksMemory._
+  import GrantMemory._
   import RegisterAccess.put
 
   private val p =
@@ -20,7 +20,7 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   private class Bench(dut: EngineUnderTest, eager: Int) {
     val host = new EngineHost(dut, seeded(), eager)
-    val marks = new MarksMemory(host.memory)
+    val kernel = new GrantMemory(host.memory)
     host.start()
 
     def settings(): Unit = {
@@ -28,8 +28,6 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Seeded {
       host.write(RegMap.Control.Offset, put(RegMap.Control.Enable, 1) | put(RegMap.Control.TableWrites, 1))
       for (
         (register, address) <- Seq(
-          RegMap.GrantGroupBase.Offset -> Groups,
-          RegMap.GrantDirtyBase.Offset -> Dirty,
           RegMap.GrantWordBase.Offset -> Words,
           RegMap.GrantLineBase.Offset -> CpuLines,
           RegMap.GrantNoRunBase.Offset -> NoRun,
@@ -44,7 +42,7 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Seeded {
     }
     def switchOn(): Unit = {
       val control = RegMap.GrantControl
-      host.write(control.Offset, put(control.Scan, 1) | put(control.Grant, 1) | put(control.Pause, 3))
+      host.write(control.Offset, put(control.Read, 1) | put(control.Grant, 1) | put(control.Pause, 3))
     }
     def device(number: Int, base: Int, clusters: Int, epoch: Int, live: Boolean = true): Unit = {
       val map = RegMap.GrantDevice
@@ -59,7 +57,7 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Seeded {
       host.until("the device's entry")(host.field(state.Offset, state.DeviceBusy) == 0)
     }
     def entry(cpu: Int, order: Int, index: Int): (Long, Long) =
-      (host.memory(marks.place(cpu, order, index)), host.memory(marks.place(cpu, order, index) + 8))
+      (host.memory(kernel.place(cpu, order, index)), host.memory(kernel.place(cpu, order, index) + 8))
     def reset(): Unit = {
       host.write(RegMap.Control.Offset, put(RegMap.Control.Reset, 1))
       host.until("the end of RESET")(host.field(RegMap.Control.Offset, RegMap.Control.Reset) == 0)
@@ -74,13 +72,13 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Seeded {
         assert(host.field(RegMap.Caps.Offset, RegMap.Caps.Grants) == 1)
         assert(host.field(state.Offset, state.RingLog2) == Params.GrantRingLog2)
         settings()
-        marks.want(1, 1)
+        kernel.want(1, 1)
         switchOn()
         device(0, base = 0, clusters = 4, epoch = 3)
-        marks.change(1, Bitmaps.All ^ (BigInt(1) << 6), FlagCode.Frag, 0, 3)
+        kernel.change(1, Bitmaps.All ^ (BigInt(1) << 6), FlagCode.Frag, 0, 3)
         host.until("a grant")(entry(1, 0, 0)._2 != 0)
         val granted = entry(1, 0, 0)
-        assert(granted == ((1L << 6, marks.word1(512, 0, 0, 3, 1))))
+        assert(granted == ((1L << 6, kernel.word1(512, 0, 0, 3, 1))))
         host.settle()
         assert(host.read(RegMap.StatGrants.Offset) == 1)
         for (live <- Seq(true, false); number <- Seq(p.devices, 9, 31))
@@ -93,15 +91,15 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Seeded {
       }
     }
 
-    it(s"is busy until marks and rings rest, so that windows may close then, $where") {
+    it(s"is busy until reader and rings rest, so that windows may close then, $where") {
       simulate(new EngineUnderTest()(engine)) { dut =>
         for (pause <- 0 until 12) {
           val bench = new Bench(dut, 30)
           import bench._
           settings()
           device(0, base = 0, clusters = 4, epoch = 1)
-          for (cluster <- 0 until 4) marks.change(cluster, 0, FlagCode.Free, 0, 1)
-          marks.want(0, 3)
+          for (cluster <- 0 until 4) kernel.change(cluster, 0, FlagCode.Free, 0, 1)
+          kernel.want(0, 3)
           switchOn()
           for (_ <- 0 until 20 * pause) host.step()
           host.write(RegMap.Control.Offset, 0)
@@ -113,6 +111,24 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Seeded {
           assert(host.read(RegMap.Status.Offset) == 0)
           reset()
         }
+      }
+    }
+  }
+
+  it("reads clusters as often as the registers say, and no more without READ") {
+    simulate(new EngineUnderTest()(p.copy(core = false))) { dut =>
+      for ((pause, pace, rounds) <- Seq((0xffff, 0, 1), (0, 0xffff, 0))) {
+        val bench = new Bench(dut, 70)
+        import bench._
+        settings()
+        val control = RegMap.GrantControl
+        host.write(control.Offset, put(control.Read, 1) | put(control.Pause, pause) | put(control.Pace, pace))
+        for (_ <- 0 until 4000) host.step()
+        assert(host.field(state.Offset, state.Rounds) == rounds)
+        assert(host.field(state.Offset, state.ReadIdle) == rounds)
+        host.write(control.Offset, 0)
+        host.until("rest")(host.field(state.Offset, state.ReadIdle) == 1)
+        reset()
       }
     }
   }
@@ -154,6 +170,6 @@ class GrantsSpec extends AnyFunSpec with ChiselSim with Seeded {
 
   it("is left out unless it is asked for") {
     val text = Emit.verilog(Params(devices = 2, cpus = 1, clusters = 64), synthesis = true)
-    assert(!text.contains("module MarkScanner"))
+    assert(!text.contains("module ClusterReader"))
   }
 }

@@ -4,23 +4,16 @@ package grants
 
 import hwswap.bus.AxiMemory
 
-/** The kernel's side of marks and grants in host memory, for tests: stores what it would store, and finds entries. */
-class MarksMemory(memory: AxiMemory) {
-  import MarksMemory._
+/** The kernel's side of grants in host memory, for tests: stores what it would store, and finds entries. */
+class GrantMemory(memory: AxiMemory) {
+  import GrantMemory._
 
-  private def byte(address: Long): Unit = {
-    val at = address & ~7L
-    memory(at) = memory(at) | 1L << (8 * (address & 7))
-  }
-
-  /** A cluster's state, and its mark. */
+  /** A cluster's state. */
   def change(cluster: Int, used: BigInt, list: Int, order: Int, epoch: Int): Unit = {
     for ((word, i) <- Bitmaps.words(used).zipWithIndex) memory(Chunk + 64L * cluster + 8 * i) = word.toLong
     val at = Words + 4L * cluster & ~7L
     val shift = 32 * (cluster & 1)
     memory(at) = memory(at) & ~(0xffffffffL << shift) | (order | list << 4 | epoch << 8).toLong << shift
-    byte(Dirty + cluster)
-    byte(Groups + cluster / 64)
   }
 
   def want(cpu: Int, orders: Int): Unit = memory(CpuLines + 64L * cpu + 8) = orders.toLong
@@ -34,9 +27,7 @@ class MarksMemory(memory: AxiMemory) {
     slot | device.toLong << 32 | order.toLong << 37 | epoch.toLong << 41 | 1L << 62 | phase.toLong << 63
 }
 
-object MarksMemory {
-  val Groups: Long = 0x41000L
-  val Dirty: Long = 0x42000L
+object GrantMemory {
   val Words: Long = 0x44000L
   val Chunk: Long = 0x200000L
   val CpuLines: Long = 0x46000L

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
-/* hwswap_softgrants: what a cluster has free, read when it was marked. */
+/* hwswap_softgrants: what clusters have free, read in turn. */
 #include <linux/bitfield.h>
-#include <linux/bitmap.h>
-#include <linux/string.h>
 
 #include "softgrants.h"
 
-static void read_bitmap(u32 cluster, u64 *used)
+/* Clusters that are read each time the engine runs. */
+#define STEP 64
+
+/* The next one to be read: its device, and its number there. */
+static unsigned int type;
+static u32 next;
+
+static void load_bitmap(u32 cluster, u64 *used)
 {
-	const u64 *from = soft_map.bitmaps[cluster / SWAP_MARKS_CHUNK] +
-			  cluster % SWAP_MARKS_CHUNK * WORDS;
+	const u64 *from = soft_map.bitmaps[cluster / SWAP_GRANTS_CHUNK] +
+			  cluster % SWAP_GRANTS_CHUNK * WORDS;
 	unsigned int i;
 
 	for (i = 0; i < WORDS; i++)
@@ -79,26 +84,42 @@ u64 soft_free_units(const u64 *used, unsigned int order, unsigned int slot)
 static struct summary look(u32 cluster)
 {
 	u32 word = READ_ONCE(soft_map.words[cluster]);
-	u64 used[WORDS];
-
-	read_bitmap(cluster, used);
-	return (struct summary){
-		.order = FIELD_GET(SWAP_MARKS_WORD_ORDER, word),
-		.list = FIELD_GET(SWAP_MARKS_WORD_LIST, word),
-		.epoch = FIELD_GET(SWAP_MARKS_WORD_EPOCH, word),
-		.run = largest_run(used),
+	struct summary found = {
+		.order = FIELD_GET(SWAP_GRANTS_WORD_ORDER, word),
+		.list = FIELD_GET(SWAP_GRANTS_WORD_LIST, word),
+		.epoch = FIELD_GET(SWAP_GRANTS_WORD_EPOCH, word),
+		.run = -1,
 		.owner = soft_summaries[cluster].owner,
 	};
+	u64 used[WORDS];
+
+	switch (found.list) {
+	case SWAP_GRANTS_LIST_FREE:
+		found.run = TOP_ORDER;
+		break;
+	case SWAP_GRANTS_LIST_NONFULL:
+	case SWAP_GRANTS_LIST_FRAG:
+		load_bitmap(cluster, used);
+		found.run = largest_run(used);
+		break;
+	}
+	return found;
 }
 
-/* Read the bitmap alone once more, as for a grant that is being made. */
-void soft_look_again(u32 cluster, u64 *used)
+/* Read one cluster, out of turn. */
+void soft_read_cluster(u32 cluster)
 {
-	read_bitmap(cluster, used);
+	soft_summaries[cluster] = look(cluster);
+}
+
+/* Read the bitmap alone, for a grant that is being made. */
+void soft_read_bitmap(u32 cluster, u64 *used)
+{
+	load_bitmap(cluster, used);
 	soft_summaries[cluster].run = largest_run(used);
 }
 
-/* Whether what is kept of a cluster is what memory holds, and is not under way. */
+/* Whether what is kept of a cluster is what memory holds. */
 bool soft_kept_right(u32 cluster)
 {
 	const struct summary *kept = &soft_summaries[cluster], now = look(cluster);
@@ -107,48 +128,26 @@ bool soft_kept_right(u32 cluster)
 	       kept->run == now.run;
 }
 
-/* A byte that was 1 is cleared before what it stands for is read. */
-static bool take(u8 *byte)
+/* Read the next clusters of all devices. Return whether a round was finished. */
+bool soft_read(void)
 {
-	if (!READ_ONCE(*byte))
-		return false;
-	WRITE_ONCE(*byte, 0);
-	return true;
-}
+	const struct swapdev *d;
+	unsigned int left = STEP;
 
-/* Whether the kernel has marked a cluster. */
-bool soft_marked(void)
-{
-	unsigned int group;
-
-	for (group = 0; group < soft_map.clusters / SWAP_MARKS_GROUP; group++) {
-		if (READ_ONCE(soft_map.groups[group]))
-			return true;
+	while (left) {
+		d = &soft_devices[type];
+		if (d->known && next < d->is.clusters) {
+			soft_read_cluster(d->is.base + next++);
+			left--;
+			continue;
+		}
+		next = 0;
+		type = (type + 1) % MAX_TYPES;
+		if (type)
+			continue;
+		if (soft_unsettled)
+			soft_unsettled--;
+		return true;
 	}
 	return false;
-}
-
-void soft_scan(void)
-{
-	unsigned int group, i;
-
-	for (group = 0; group < soft_map.clusters / SWAP_MARKS_GROUP; group++) {
-		DECLARE_BITMAP(marked, SWAP_MARKS_GROUP) = {};
-
-		if (!take(&soft_map.groups[group]))
-			continue;
-		smp_mb(); /* a CPU's load may pass its store: the engine waits for the answer */
-		for (i = 0; i < SWAP_MARKS_GROUP; i++) {
-			if (take(&soft_map.dirty[group * SWAP_MARKS_GROUP + i]))
-				__set_bit(i, marked);
-		}
-		smp_mb(); /* the same */
-		for_each_set_bit(i, marked, SWAP_MARKS_GROUP) {
-			u32 cluster = group * SWAP_MARKS_GROUP + i;
-
-			soft_summaries[cluster] = look(cluster);
-		}
-	}
-	if (soft_unsettled)
-		soft_unsettled--;
 }
