@@ -52,7 +52,7 @@ def read(path: Path, cure: str) -> bytes:
 
 
 def fits(address: int, content: bytes) -> None:
-    """Stop when what is loaded at an address of LIMITS would reach into what is loaded behind it."""
+    """Stop if the content for an address of LIMITS would overlap the part loaded after it."""
     room = LIMITS[address] - address
     if len(content) > room:
         raise InputError(

@@ -5,11 +5,11 @@ package grants
 import chisel3._
 import chisel3.util._
 
-/** The reader (Reader of the golden model): reads all clusters in turn, round after round, and between two of them the
-  * one that the builder of grants asks for. A round reads the words of 16 clusters at once, and then the bitmaps of
-  * those that are in use and have room.
+/** Reads all clusters in turn, as Reader of the golden model does. A round reads the words of 16 clusters in one burst,
+  * then the bitmaps of those that are in use and have room. Between two clusters the reader takes the one that the
+  * builder of grants asks for.
   *
-  * What it reads may be old or torn by the time it is in the index: the next round reads it again.
+  * A cluster may change while it is being read. The next round reads it again.
   */
 class ClusterReader(implicit p: Params) extends Module {
   import GrantLayout._
@@ -54,7 +54,7 @@ class ClusterReader(implicit p: Params) extends Module {
   /** Cycles of rest before the round goes on, or the next one begins. */
   private val rest = RegInit(0.U(io.settings.pause.getWidth.max(io.settings.pace.getWidth).W))
 
-  /** It is read because the builder asks for it. */
+  /** The builder has asked for the cluster that is being read. */
   private val again = Reg(Bool())
   private val cluster = Mux(again, io.again.bits, at(p.clusterBits - 1, 0))
 

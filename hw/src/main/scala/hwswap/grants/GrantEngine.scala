@@ -6,8 +6,8 @@ import chisel3._
 import chisel3.util.RegEnable
 import hwswap.bus.Axi4
 
-/** The engine's part in docs/grants.md: reads all clusters in turn, keeps summaries of them, and grants free places to
-  * the CPUs that want any.
+/** Reads all clusters in turn, keeps a summary of each, and grants free places to the CPUs that want them: the engine's
+  * side of docs/grants.md.
   */
 class GrantEngine(implicit p: Params) extends Module {
   val settings = IO(Input(new GrantSettings))

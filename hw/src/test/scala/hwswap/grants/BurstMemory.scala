@@ -7,8 +7,8 @@ import chisel3._
 import scala.collection.mutable
 import scala.util.Random
 
-/** Host memory behind a port that asks for one burst at a time, all of them reads, with random waiting. The bench calls
-  * `before` and `after` around each clock edge.
+/** Models host memory for a port that issues one read burst at a time, with random waits. The bench calls `before` and
+  * `after` around each clock edge.
   *
   * @param eager
   *   chance, of 100, that the memory is ready or answers in a cycle

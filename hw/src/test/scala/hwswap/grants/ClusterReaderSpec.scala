@@ -217,7 +217,7 @@ class ClusterReaderSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded
       }
       val flat = cycles(0)
       for (pace <- Seq(1, 2, 9, 300)) assert(cycles(pace) == flat + pace * bursts.length)
-      // What is asked for takes its own time, and no rest.
+      // A read that the builder asks for takes its own cycles and adds no rest.
       val whole = rounds.last - begins.last
       round(() => if (cycle % 700 == 0) assert(ask(random.nextInt(64)) < 60))
       assert(answers.length > 10 && rounds.last - begins.last < whole + 60 * answers.length)
@@ -251,7 +251,7 @@ class ClusterReaderSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded
         val count = rounds.length
         waitFor("a round", 1000)(begins.length > count)(step())
         for (end <- rounds.lastOption) assert(begins.last == end + 1 + (if (before) 0 else pause))
-        // What is asked for is no news of the round.
+        // A read that the builder asks for is no news to the round.
         if (!news) {
           store(7, 0x30, Bitmaps.bitmap(random))
           ask(7)
