@@ -265,6 +265,32 @@ async def legal_grants(dut, placement: Placement):
     )
 
 
+@cocotb.test()
+async def granted_again(dut):
+    """Have few clusters granted to one ring many times: each was read before, after HEAD has passed its last grant."""
+    rng = random.Random(SEED)
+    _, _, host, work, bench = begin(dut, Placement.OPEN, rng)
+    watch = Watch(bench, host)
+    entry, order = DeviceEntry(0, 0, 4, -1, 1), rng.choice((2, 3, 4))
+
+    def each() -> None:
+        """Let the CPU go on; now and then it lets its grant go, of whatever is left."""
+        if rng.random() < 0.01:
+            host.drop_masks(lambda *_: True)
+        if 0 not in work.operations:
+            work.operations[0] = work.begin(0, order)
+        work.step(0)
+
+    await bench.start(pace=rng.choice((0, 20)))
+    await bench.set_device(entry)
+    watch.set_device(entry)
+    finish(host.swapon(entry, entry.clusters * SLOTS))
+    bench.each = each
+    await bench.switch("read", True)
+    await bench.switch("grant", True)
+    await bench.until(lambda: watch.again >= 20)
+
+
 def settled(dut: Any, host: Host, watch: Watch, placement: Placement) -> None:
     """With all quiet and no mask in use, the engine knows of each cluster what the host does, and NO_RUN is right."""
     for device in host.devices.values():

@@ -21,6 +21,7 @@ class Watch:
         grants: of each cluster, its last grant: ring, number of the entry, first slot.
         seen: what the reader has read of each cluster since HEAD passed that grant.
         tails: entries written, by CPU and order.
+        again: grants of a cluster that had been let go.
     """
 
     def __init__(self, bench: Bench, host: Host) -> None:
@@ -34,7 +35,7 @@ class Watch:
         self.seen: dict[int, set[str]] = defaultdict(set)
         self.tails: dict[Ring, int] = defaultdict(int)
         self.entries: dict[int, DeviceEntry] = {}
-        self.granted = self.taken_back = 0
+        self.granted = self.taken_back = self.again = 0
         bench.memory.on_entry = self.entry
         bench.memory.on_bitmap = self.bitmap
         bench.memory.on_word = self.word
@@ -113,6 +114,7 @@ class Watch:
             owner, _, slot = self.grants[cluster]
             stays = owner == ring and slot < grant.slot
             assert stays or self.seen[cluster] == {"word", "bitmap"}, "is granted again, and was not read before"
+            self.again += not stays
         self.grants[cluster] = ring, number, grant.slot
         self.seen[cluster] = set()
 
