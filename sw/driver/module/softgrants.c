@@ -81,15 +81,17 @@ static cycles_t engine_cycles(void)
 #endif
 }
 
-static void run_engine(void)
+/* read: look at further clusters, and again for rings that nothing was found for. */
+static void run_engine(bool read)
 {
 	cycles_t start = engine_cycles();
 	u32 none;
 
 	lockdep_assert_held(&soft_mutex);
-	soft_read();
+	if (read)
+		soft_read();
 	soft_rings_recall();
-	soft_rings_serve();
+	soft_rings_serve(read);
 	none = soft_no_run();
 	if (READ_ONCE(*soft_map.no_run) != none)
 		WRITE_ONCE(*soft_map.no_run, none);
@@ -122,12 +124,22 @@ static bool device_changes(const struct swap_grants_device *dev, enum swap_grant
 	return soft_serves(d, 0);
 }
 
-/* A thread of its own would sleep until a ring runs low, and there is something new. */
+/*
+ * A thread of its own would sleep until a ring runs low. It knows of room before it
+ * looks for more, so it reads once a tick at most: each time would be in vain where
+ * nothing is free.
+ */
 static void poll_engine(void)
 {
+	static unsigned long tick;
+	bool read;
+
 	mutex_lock(&soft_mutex);
-	if (soft_unsettled || soft_rings_wait())
-		run_engine();
+	read = soft_unsettled || tick != jiffies;
+	if (soft_unsettled || soft_rings_wait(read)) {
+		tick = jiffies;
+		run_engine(read);
+	}
 	mutex_unlock(&soft_mutex);
 }
 
@@ -151,7 +163,7 @@ static int engine_thread(void *unused)
 		us = READ_ONCE(period_us);
 		if (us) {
 			mutex_lock(&soft_mutex);
-			run_engine();
+			run_engine(true);
 			mutex_unlock(&soft_mutex);
 		} else {
 			us = 100000;
@@ -254,7 +266,7 @@ static int verify_show(struct seq_file *m, void *unused)
 			looked++;
 			kernel += differ;
 			mutex_lock(&soft_mutex);
-			run_engine();
+			run_engine(true);
 			if (soft_summaries[base + c].owner == NOBODY && !soft_kept_right(base + c))
 				kept++;
 			mutex_unlock(&soft_mutex);

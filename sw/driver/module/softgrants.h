@@ -83,8 +83,8 @@ void soft_spoil(u64 *mask, u64 *place, const struct swapdev *d, unsigned int ord
 /* softgrants_rings.c */
 int soft_rings_alloc(void);
 void soft_rings_free(void);
-bool soft_rings_wait(void);
-void soft_rings_serve(void);
+bool soft_rings_wait(bool again);
+void soft_rings_serve(bool again);
 void soft_rings_leave(u32 base, u32 clusters);
 void soft_rings_recall(void);
 

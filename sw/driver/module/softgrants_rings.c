@@ -10,6 +10,7 @@ struct ring {
 	u32 done; /* the first entry that the host is not done with */
 	u32 own;  /* cluster that the next entry is of, or NONE */
 	u16 next; /* slot that it begins at */
+	bool dry; /* nothing was found for it */
 	u32 *out; /* of each entry from done on its cluster, NONE: taken back; 2 << log2 */
 };
 
@@ -191,13 +192,15 @@ static void serve(struct ring *r, u32 head)
 		release(r);
 	while (soft_lie != FULL && r->tail - head < room && build(r, head))
 		;
+	r->dry = r->tail - head < room;
 }
 
 /*
  * Whether there is something to do: a ring that is wanted has no more than half of its
- * entries left, or one is not wanted any more.
+ * entries left, or one is not wanted any more. Unless again is set, rings that nothing
+ * was found for have to wait.
  */
-bool soft_rings_wait(void)
+bool soft_rings_wait(bool again)
 {
 	const struct swap_grants_line *line;
 	const struct ring *r;
@@ -210,6 +213,8 @@ bool soft_rings_wait(void)
 				return true;
 			continue;
 		}
+		if (r->dry && !again)
+			continue;
 		head = READ_ONCE(line->head[order_of(r)]);
 		if (r->tail - head <= 1U << soft_log2 >> 1)
 			return true;
@@ -217,18 +222,20 @@ bool soft_rings_wait(void)
 	return false;
 }
 
-/* Fill the rings that are wanted, and empty the others. */
-void soft_rings_serve(void)
+/* Fill the rings that are wanted, dry ones only again, and empty the others. */
+void soft_rings_serve(bool again)
 {
 	const struct swap_grants_line *line;
 	struct ring *r;
 
 	for (r = rings; r < rings + nr_rings(); r++) {
 		line = &soft_map.lines[(r - rings) / ORDERS];
-		if (atomic_read(&line->want) & BIT(order_of(r)))
+		if (!(atomic_read(&line->want) & BIT(order_of(r)))) {
+			if (r->done != r->tail || r->own != NONE)
+				forget(r);
+		} else if (again || !r->dry) {
 			serve(r, READ_ONCE(line->head[order_of(r)]));
-		else if (r->done != r->tail || r->own != NONE)
-			forget(r);
+		}
 	}
 }
 
