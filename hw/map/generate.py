@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generate every view of the register, command and memory map from hwswap.rdl.
 
-Views: a Scala object for the RTL, a header for C and C++, a Python module, and the reference page in docs/.
-With --check nothing is written; the exit status is 1 when a committed view differs from what would be written.
+Views: a Scala object for the RTL, a header for C and C++, and a Python module, which the set-up makes; and, with --page,
+the reference page in docs/, which is committed. With --check the exit status is 1 if that page is not of this map.
 """
 
 import argparse
@@ -339,16 +339,18 @@ def emit_markdown(m: Map) -> str:
 
 VIEWS = {
     "hw/generated/hwswap_map.h": emit_c,
-    "hw/src/main/scala/hwswap/GeneratedMap.scala": emit_scala,
+    "hw/generated/scala/GeneratedMap.scala": emit_scala,
     "hw/generated/python/hwswap_map/__init__.py": emit_python,
-    "docs/registers.md": emit_markdown,
 }
+PAGE = {"docs/registers.md": emit_markdown}
 
 
 def main() -> int:
-    """Write or check all views; return the exit status."""
+    """Write the views, or write or check the page; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a committed view is stale")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--page", action="store_true", help="write docs/registers.md")
+    what.add_argument("--check", action="store_true", help="write nothing; exit 1 if docs/registers.md is stale")
     args = parser.parse_args()
     try:
         m = Map(RDL)
@@ -356,7 +358,7 @@ def main() -> int:
         print(f"{RDL}: not a valid map, see the messages above", file=sys.stderr)
         return 1
     stale = []
-    for name, emit in VIEWS.items():
+    for name, emit in (PAGE if args.page or args.check else VIEWS).items():
         path, text = ROOT / name, emit(m)
         if path.exists() and path.read_text() == text:
             continue
@@ -365,7 +367,7 @@ def main() -> int:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
     if args.check and stale:
-        print(f"stale: {', '.join(stale)}: run `make map` and commit the result", file=sys.stderr)
+        print(f"stale: {', '.join(stale)}: run `make docs` and commit the result", file=sys.stderr)
         return 1
     return 0
 
