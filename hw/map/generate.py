@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generate every view of the register, command and memory map from hwswap.rdl.
 
-Views: a Scala object for the RTL, a header for C and C++, and a Python module, which the set-up makes; and, with --page,
-the reference page in docs/, which is committed. With --check the exit status is 1 if that page is not of this map.
+Views: a Scala object for the RTL, a header for C and C++, and a Python module, which the set-up makes; and, with
+--page, the reference page in docs/, which is committed. With --check the exit status is 1 if that is not of this map.
 """
 
 import argparse

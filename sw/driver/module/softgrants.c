@@ -26,6 +26,7 @@
 
 #include <linux/debugfs.h>
 #include <linux/delay.h>
+#include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -66,6 +67,7 @@ struct swapdev soft_devices[MAX_TYPES];
 unsigned int soft_unsettled;
 u64 soft_turns, soft_granted;
 static u64 took; /* cycles, in run_engine() */
+static unsigned long read_at; /* when poll_engine() reads again, in jiffies */
 
 static DEFINE_MUTEX(soft_mutex);
 static struct task_struct *thread;
@@ -131,13 +133,13 @@ static bool device_changes(const struct swap_grants_device *dev, enum swap_grant
  */
 static void poll_engine(void)
 {
-	static unsigned long tick;
 	bool read;
 
 	mutex_lock(&soft_mutex);
-	read = soft_unsettled || tick != jiffies;
+	read = soft_unsettled || time_after_eq(jiffies, read_at);
 	if (soft_unsettled || soft_rings_wait(read)) {
-		tick = jiffies;
+		if (read)
+			read_at = jiffies + 1;
 		run_engine(read);
 	}
 	mutex_unlock(&soft_mutex);
@@ -338,6 +340,7 @@ static int __init softgrants_init(void)
 	ret = get_memory();
 	if (ret)
 		goto no_memory;
+	read_at = jiffies;
 	ret = swap_grants_register(&soft_map, &ops);
 	if (ret) {
 		pr_err("the kernel does not take it as a backend of grants: %pe\n", ERR_PTR(ret));
