@@ -133,6 +133,8 @@ class Reader:
         self.summaries = [Summary()] * arrays.clusters
         self.rounds = 0
         self.asked: int | None = None
+        self.first = 0
+        self.words = [0] * BLOCK
         self.steps = self.go()
 
     def step(self) -> str:
@@ -153,22 +155,29 @@ class Reader:
         """Go round for ever; each step is one access to memory and its answer."""
         while True:
             for first in range(0, self.arrays.clusters, BLOCK):
+                self.first = first
                 yield from self.answer()
-                words = self.arrays.word[first : first + BLOCK]
+                self.words = self.arrays.word[first : first + BLOCK]
                 yield "WORD read"
-                for cluster, word in enumerate(words, first):
+                for cluster in range(first, first + len(self.words)):
                     yield from self.answer()
-                    yield from self.read(cluster, word)
+                    yield from self.read(cluster, self.words[cluster - first])
             self.rounds += 1
             yield "round"
 
     def answer(self) -> Iterator[str]:
-        """Read the cluster that was asked for, if one was: word, and bitmap, both anew."""
+        """Read the cluster that was asked for, if one was: word, and bitmap, both anew.
+
+        A read is of two words. Those of the round's block are its newest then.
+        """
         if self.asked is None:
             return
-        word = self.arrays.word[self.asked]
+        pair = self.asked // 2 * 2
+        words = self.arrays.word[pair : pair + 2]
+        if 0 <= pair - self.first < len(self.words):
+            self.words[pair - self.first : pair - self.first + 2] = words
         yield "WORD read"
-        yield from self.read(self.asked, word)
+        yield from self.read(self.asked, words[self.asked - pair])
         self.asked = None
         yield "again"
 
