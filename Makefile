@@ -33,7 +33,7 @@ model: verilog # the Verilated engine, its replayer and its PCI device server: b
 model-large: setup # the Verilated engine with 8,192 clusters: build/model-large
 	@$(BUILD) rtl-large model-large
 
-model-driver: setup # the Verilated engine with all that the driver uses: build/model-driver
+model-driver: setup # the Verilated engine with a core and grants: build/model-driver
 	@$(BUILD) rtl-driver model-driver
 
 model-grants-only: setup # the Verilated engine of grants alone, without a core: build/model-grants-only
@@ -116,7 +116,7 @@ test-system: model guest kernel-unpatched # boots Linux, swaps, loses the engine
 	@$(BUILD) redis memhog stress-ng
 	@$(PYTEST) $(if $(SHORT),$(system_short),tests/system)
 
-fault-reports: model-driver guest kernel-unpatched # public fault reports, made again on four kernels
+fault-reports: model-driver guest kernel-unpatched # public fault reports, made again on three kernels
 	@$(ENV) python -m hwswap check reports
 
 # Such a test may be of any folder.

@@ -136,7 +136,7 @@ fi
 say "checking our files at warning level 1"
 # Those that the patches given have: not all, if these are not the whole series.
 checked=()
-for object in swapfile swap_state swap_offload swap_grants swap_alloc_bench; do
+for object in swapfile swap_state swap_grants swap_alloc_bench; do
 	[ ! -f "$work/source/mm/$object.c" ] || checked+=("mm/$object.o")
 done
 kernel_make -s W=1 "${checked[@]}" >"$work/warnings.log" 2>&1 ||

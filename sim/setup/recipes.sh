@@ -98,7 +98,7 @@ make_kernel_checking() {
 	local variables=()
 	# KCSAN looks at our files alone, so at each of their accesses often; those that lock say what they order.
 	[ "$1" != kernel-races ] || variables=(
-		KCSAN_SANITIZE=n KCSAN_SANITIZE_{swapfile,swap_state,swap_grants,swap_offload}.o=y
+		KCSAN_SANITIZE=n KCSAN_SANITIZE_{swapfile,swap_state,swap_grants}.o=y
 		KCSAN_INSTRUMENT_BARRIERS_{spinlock,mutex,rwsem,percpu-rwsem,tree,update,srcutree}.o=y
 	)
 	MAKEFLAGS="${variables[*]}" make_kernel "$2" x86 "$3" sw/driver/{kernel,"$1"}.config
@@ -112,7 +112,7 @@ bench_patches=(sw/driver/patches/*-bench-*.patch)
 make_kernel_unpatched() {
 	mkdir "$1/patches"
 	cp "${bench_patches[@]}" "$1/patches"
-	cat "${@:4}" | grep -Ev '^CONFIG_SWAP_(OFFLOAD|GRANTS)=' >"$1/fragment"
+	cat "${@:4}" | grep -v '^CONFIG_SWAP_GRANTS=' >"$1/fragment"
 	KERNEL_PATCHES=$1/patches make_kernel "$1" "$2" "$3" "$1/fragment"
 }
 

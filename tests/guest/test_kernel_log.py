@@ -15,7 +15,7 @@ turning off the locking correctness validator.
 DEBUG_LOCKS_WARN_ON(depth <= 0)
 BUG: sleeping function called from invalid context at mm/page_alloc.c:4970
 BUG: KASAN: slab-use-after-free in hwswap_update+0x1c/0x40 [hwswap]
-UBSAN: shift-out-of-bounds in mm/swap_offload.c:211:17
+UBSAN: shift-out-of-bounds in mm/swap_grants.c:211:17
 kmemleak: Cannot allocate a kmemleak_object structure; Kernel memory leak detector disabled
 page dumped because: VM_WARN_ON_FOLIO(!folio_test_locked(folio))
 WARNING: mm/swapfile.c:812 at relocate_cluster+0x88/0x100, CPU#1: swapoff/77
@@ -54,7 +54,7 @@ ODEBUG is on
 Adding 65532k swap on /dev/ram0.  Priority:-1 extents:1 across:65532k SS
 hwswap: loading out-of-tree module taints kernel.
 hwswap 0000:01:00.0: detached: the engine is gone (registers read all ones); software goes on
-hwswap: Unknown symbol swap_offload_register (err -2)
+hwswap: Unknown symbol swap_grants_register (err -2)
 NOTICE: Automounting of tracing to debugfs is deprecated and will be removed in 2030
 No memory was dumped, the bug was elsewhere, and warnings are written in capitals.
 """

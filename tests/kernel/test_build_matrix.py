@@ -22,24 +22,24 @@ def test_each_choice_of_options_is_built_once() -> None:
 def test_options_that_a_prefix_does_not_have_are_not_asked_for() -> None:
     cell = Cell("c", ("SMP=n", "SWAP_GRANTS=n"))
     assert cell.fragment([]) == "CONFIG_SMP=n\n"
-    assert cell.fragment(["SWAP_GRANTS", "SWAP_OFFLOAD"]) == (
-        "CONFIG_SWAP_GRANTS=n\nCONFIG_SWAP_OFFLOAD=y\nCONFIG_SMP=n\n"
+    assert cell.fragment(["SWAP_GRANTS", "SWAP_ALLOC_BENCH"]) == (
+        "CONFIG_SWAP_GRANTS=n\nCONFIG_SWAP_ALLOC_BENCH=y\nCONFIG_SMP=n\n"
     )
 
 
 def test_what_is_refused_must_not_be_there_and_the_rest_must() -> None:
     cell = Cell("c", ("SMP=n",), ("SWAP_GRANTS",))
-    known = ["SWAP_GRANTS", "SWAP_OFFLOAD"]
-    config = "# CONFIG_SMP is not set\nCONFIG_SWAP_OFFLOAD=y\n"
+    known = ["SWAP_GRANTS", "SWAP_ALLOC_BENCH"]
+    config = "# CONFIG_SMP is not set\nCONFIG_SWAP_ALLOC_BENCH=y\n"
     assert not cell.fault(known, config)
     assert cell.fault(known, config + "CONFIG_SWAP_GRANTS=y\n") == "SWAP_GRANTS can be chosen"
-    assert "CONFIG_SWAP_OFFLOAD=y" in cell.fault(known, config.replace("CONFIG_SWAP_OFFLOAD=y\n", ""))
+    assert "CONFIG_SWAP_ALLOC_BENCH=y" in cell.fault(known, config.replace("CONFIG_SWAP_ALLOC_BENCH=y\n", ""))
     assert "CONFIG_SMP=n" in cell.fault(known, config + "CONFIG_SMP=y\n")
 
 
 def test_warnings_are_of_files_that_the_series_touches() -> None:
     files = build_matrix.touched(sorted(PATCHES.glob("*.patch")))
-    assert {"mm/swapfile.c", "mm/swap_grants.h", "include/linux/swap_offload.h"} <= files
+    assert {"mm/swapfile.c", "mm/swap_grants.h", "include/linux/swap_grants.h"} <= files
     assert build_matrix.is_in("/a/mm/swapfile.c: warning: unused variable 'x'", files)
     assert build_matrix.is_in("Warning: ../mm/swapfile.c No description found for return value of 'f'", files)
     assert not build_matrix.is_in("/a/mm/zswapfile.c: warning: unused variable 'x'", files)

@@ -114,4 +114,4 @@ def test_figures_of_mode_off_are_those_of_the_unpatched_kernel(stock: int | None
 
 def test_a_guest_with_the_engine_has_no_more_cpus_than_that() -> None:
     report = Report("one", "seen", ["where"], "what holds", checks=2, needs={"cpus": 8})
-    assert [fault_reports.machine(report, mode).cpus for mode in fault_reports.MODES] == [8, 8, 4, 4]
+    assert [fault_reports.machine(report, mode).cpus for mode in fault_reports.MODES] == [8, 8, 4]

@@ -16,7 +16,7 @@ LOG = """\
   AR      mm/built-in.a
 WARNING: modpost: vmlinux: section mismatch in reference
 """
-FRAGMENT = "# a comment\nCONFIG_SWAP=y\nCONFIG_VT=n\nCONFIG_SWAP_OFFLOAD=y\nCONFIG_SWAP_ALLOC_BENCH=y\n"
+FRAGMENT = "# a comment\nCONFIG_SWAP=y\nCONFIG_VT=n\nCONFIG_SWAP_GRANTS=y\nCONFIG_SWAP_ALLOC_BENCH=y\n"
 
 
 def test_warnings_have_no_line_numbers() -> None:
@@ -31,15 +31,15 @@ def test_warnings_have_no_line_numbers() -> None:
 
 def test_options_come_with_their_patches() -> None:
     assert fragment(FRAGMENT, []) == "# a comment\nCONFIG_SWAP=y\nCONFIG_VT=n\n"
-    assert fragment(FRAGMENT, ["SWAP_OFFLOAD", "SWAP_ALLOC_BENCH"]) == FRAGMENT
-    without = fragment(FRAGMENT, ["SWAP_OFFLOAD", "SWAP_ALLOC_BENCH"], ["SWAP_OFFLOAD"])
-    assert without == FRAGMENT.replace("OFFLOAD=y", "OFFLOAD=n")
+    assert fragment(FRAGMENT, ["SWAP_GRANTS", "SWAP_ALLOC_BENCH"]) == FRAGMENT
+    without = fragment(FRAGMENT, ["SWAP_GRANTS", "SWAP_ALLOC_BENCH"], ["SWAP_GRANTS"])
+    assert without == FRAGMENT.replace("GRANTS=y", "GRANTS=n")
 
 
 def test_what_a_configuration_did_not_take() -> None:
-    config = "CONFIG_SWAP=y\n# CONFIG_VT is not set\nCONFIG_SWAP_OFFLOAD=y\nCONFIG_SWAP_ALLOC_BENCH=y\n"
+    config = "CONFIG_SWAP=y\n# CONFIG_VT is not set\nCONFIG_SWAP_GRANTS=y\nCONFIG_SWAP_ALLOC_BENCH=y\n"
     assert not_taken(FRAGMENT, config) == []
-    assert not_taken(FRAGMENT, config.replace("CONFIG_SWAP_OFFLOAD=y\n", "")) == ["CONFIG_SWAP_OFFLOAD=y"]
+    assert not_taken(FRAGMENT, config.replace("CONFIG_SWAP_GRANTS=y\n", "")) == ["CONFIG_SWAP_GRANTS=y"]
     assert not_taken(FRAGMENT, config + "CONFIG_VT=y\n") == ["CONFIG_VT=n"]
 
 

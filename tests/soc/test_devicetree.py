@@ -144,14 +144,14 @@ def test_card_holds_all_that_a_board_loads(exported, tmp_path, monkeypatch):
     assert int.from_bytes(words[4:8], "little") & ~0xFFF == devicetree.DEVICE_TREE
     assert get(tmp_path / "card/hwswap.dtb", "/chosen", "linux,initrd-end") == [f"{devicetree.INITRAMFS + 9:x}"]
     tree = (tmp_path / "card/hwswap.dts").read_text()
-    assert "hwswap_modes=off,hint,scan hwswap_plan=swap:0:32," in tree
-    assert tree.index("hwswap_modes=off,hint,scan") < tree.index('hwswap_modes=off"')
+    assert "hwswap_modes=off,hint hwswap_plan=swap:0:32," in tree
+    assert tree.index("hwswap_modes=off,hint") < tree.index('hwswap_modes=off"')
 
 
 @pytest.mark.parametrize(
     ("without", "added", "modes"),
     [
-        ([], ["grants"], "off hint scan"),
+        ([], ["grants"], "off hint"),
         (["core"], ["grants"], "off hint"),
         ([], [], "off"),
     ],

@@ -12,7 +12,7 @@ from hwswap_soc.linux.linux_result import Collected, failures
 from hwswap_soc.simulation import shown
 from rich.console import Console
 
-MODES = ("off", "hint", "scan")
+MODES = ("off", "hint")
 
 
 def line(kind: str, mode: str = "", **fields) -> str:
@@ -76,7 +76,7 @@ def test_a_good_run_has_no_failures():
         ("clusters 64 differences 0", "no such device", "what the engine reads differs"),
         ('"failed":0', '"failed":1', "1 of 8 alloc of order 0 failed"),
         ('"granted":8', '"granted":0', "hint: no folio of order 0 was placed by the engine"),
-        ('"granted":8', '"granted":0', "scan: no folio of order 9 was placed by the engine"),
+        ('"granted":8', '"granted":0', "hint: no folio of order 9 was placed by the engine"),
         ("grants_popped 40", "detaches 1", "gave the engine up"),
         ("HWSWAP-DONE 0", "HWSWAP-DONE 1", "ended with status 1"),
         ("HWSWAP-DONE 0", "", "did not come to its end"),
@@ -176,7 +176,7 @@ def test_a_part_that_does_not_fit_is_one_sentence(tmp_path):
     [
         (["--modes", "off"], "run 'make soc-linux'"),
         (["--harts", "1,2", "--modes", "thread"], "run 'make soc-linux-smp'"),
-        (["--modes", "fast"], "--modes takes some of unpatched, off, hint, scan"),
+        (["--modes", "fast"], "--modes takes some of unpatched, off, hint, thread"),
         (["--modes", "off,thread"], "give --harts 1,2 or more"),
     ],
 )

@@ -223,21 +223,6 @@ def verify_half(guest: Guest) -> None:
     judge(guest.run("cat /tmp/frag").check().strip().splitlines()[-1])
 
 
-def search_for_ever(guest: Guest, disk: str) -> None:
-    """Begin a swapoff that searches, round after round, for slots that belong to nobody; until end_search()."""
-    guest.run(f"echo 'fill 6000 1' >{BENCH}").check()
-    guest.run(f"swapctl off {disk} >/tmp/off 2>&1 & echo $! >/tmp/off.pid; sleep 1").check()
-    assert guest.run("kill -0 $(cat /tmp/off.pid)").code == 0, guest.run("cat /tmp/off").output
-
-
-def end_search(guest: Guest, disk: str) -> None:
-    """Free these slots, and wait for the swapoff, which has to succeed then; switch the device on again."""
-    guest.run(f"echo drop >{BENCH}").check()
-    guest.run("while kill -0 $(cat /tmp/off.pid) 2>/dev/null; do sleep 0.1; done", 300).check()
-    assert disk not in guest.run("cat /proc/swaps").check(), guest.run("cat /tmp/off").output
-    guest.run(f"swapctl on -p 5 {disk}").check()
-
-
 def unless_qemu_ends(scenario: Callable[[], None], kernel_log: Path, times: int = 5) -> None:
     """Run a scenario in which the engine is killed, again if QEMU ends of it.
 

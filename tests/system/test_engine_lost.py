@@ -1,24 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine goes, also while it searches, and comes back; the guest goes and comes back."""
+"""The engine goes and comes back; the guest goes and comes back."""
 
 from pathlib import Path
 
 import pytest
-from driver import (
-    MIXED,
-    QUEUED,
-    Driver,
-    Load,
-    attached,
-    end_search,
-    hold_half,
-    queued_guest,
-    search_for_ever,
-    swap_on,
-    swapload,
-    unless_qemu_ends,
-    verify_half,
-)
+from driver import MIXED, Driver, Load, attached, swap_on, swapload, unless_qemu_ends
 from hwswap.guest.qemu import Guest, Machine
 from hwswap.project import artifacts
 from hwswap.rtl.device_server import EngineServer
@@ -83,25 +69,3 @@ def test_reset_reboot_and_a_second_guest(engine: EngineServer, kernel_log: Path)
     with Guest(MACHINE, engine, log=kernel_log.with_suffix(".second.log")) as guest:
         use(guest)
     engine.check()
-
-
-def kill_while_it_searches(engine: EngineServer, kernel_log: Path) -> None:
-    with queued_guest(kernel_log, engine) as guest:
-        driver = Driver.attached(guest, "scan")
-        hold_half(guest, seed=7)
-        load = Load(guest, "--processes 2 --size 3m --limit 4m --folio 4k --access random")
-        search_for_ever(guest, QUEUED[0])
-        # First swapoff reads what belongs to processes.
-        driver.wait_beyond("searches_used", timeout=120)
-        guest.kill_engine()
-        driver.wait_detached(60)
-        load.assert_running()
-        end_search(guest, QUEUED[0])
-        load.stop(300)
-        verify_half(guest)
-        assert len(driver.messages("detached:")) == 1, driver.messages("detached:")
-        guest.run(f"swapctl off {QUEUED[1]}", 300).check()
-
-
-def test_engine_killed_while_it_searches(engine: EngineServer, kernel_log: Path) -> None:
-    unless_qemu_ends(lambda: kill_while_it_searches(engine, kernel_log), kernel_log)

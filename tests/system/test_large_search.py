@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Large folios that look further (patch 0005), and places known beforehand (patch 0013)."""
+"""Large folios that look further (patch 0005), and places known beforehand (patch 0012)."""
 
 import json
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modes, on engines with all that the driver can use and with marks and grants alone: swap under load, two CPUs."""
+"""Modes, on engines with a core and with grants alone: swap under load, two CPUs."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,7 +32,7 @@ PROGRAMS = {"whole": artifacts.DEVICE_GRANTS, "no-core": artifacts.DEVICE_GRANTS
 
 @pytest.fixture(scope="module", params=PROGRAMS.values(), ids=PROGRAMS)
 def program(request: pytest.FixtureRequest) -> artifacts.Artifact:
-    """An engine: with a core, and with marks and grants alone."""
+    """An engine: with a core, and with grants alone."""
     return request.param
 
 
@@ -88,7 +88,7 @@ def test_swaps_and_verifies(guest: Guest, driver: Driver, mode: str) -> None:
 
 def test_modes_change_under_load(guest: Guest, driver: Driver) -> None:
     load = Load(guest, LARGE)
-    for mode in ("hint", "off", "hint", "scan", "off", "scan", "hint"):
+    for mode in ("hint", "off", "hint", "off", "hint"):
         driver.set_mode(mode)
         guest.run("sleep 0.5").check()
         load.assert_running()
@@ -96,30 +96,6 @@ def test_modes_change_under_load(guest: Guest, driver: Driver) -> None:
     driver.wait_grants()
     load.stop(300)
     driver.assert_mirror()
-
-
-def test_searches_come_and_go_beside_grants(driver: Driver) -> None:
-    driver.set_mode("hint")
-    driver.wait_attached()
-    before = driver.stats()
-    for mode in ("scan", "hint", "scan"):
-        driver.set_mode(mode)
-        assert driver.state() == "attached"
-    seen = driver.since(before)
-    assert seen["attaches"] == seen["detaches"] == 0, seen
-
-
-def test_an_engine_without_tables_does_what_hint_does(driver: Driver, program: artifacts.Artifact) -> None:
-    text = "mode scan does what mode hint does"
-    said = len(driver.messages(text))
-    driver.set_mode("scan")
-    assert driver.state() == "attached"
-    without = program is artifacts.DEVICE_GRANTS_ONLY
-    assert len(driver.messages(text)) == said + without, driver.messages(text)
-    load = Load(driver.guest, SMALL)
-    driver.wait_grants()
-    load.stop(300)
-    driver.set_mode("hint")
 
 
 def test_devices_come_and_go_under_load(guest: Guest, driver: Driver) -> None:
@@ -162,11 +138,11 @@ def test_a_cpu_comes_and_goes(guest: Guest, driver: Driver) -> None:
 
 def test_rmmod_under_load(guest: Guest, driver: Driver) -> None:
     load = Load(guest, LARGE)
-    for mode in ("hint", "scan", "hint"):
+    for _ in range(2):
         guest.run("sleep 0.5").check()
         driver.unload()
         load.assert_running()
-        driver.load(mode)
+        driver.load("hint")
         driver.wait_attached()
     driver.wait_grants()
     load.stop(300)

@@ -35,7 +35,7 @@ def test_what_is_unpatched_lacks_our_options_and_nothing_else() -> None:
         set((kernel.path().parent / "config").read_text().splitlines())
         for kernel in (artifacts.KERNEL, artifacts.KERNEL_UNPATCHED)
     )
-    assert patched - unpatched == {"CONFIG_SWAP_GRANTS=y", "CONFIG_SWAP_OFFLOAD=y"}
+    assert patched - unpatched == {"CONFIG_SWAP_GRANTS=y"}
     assert unpatched - patched == set()
     # What costs nothing but a NOP while it is switched off, and what a hook costs that is called, hangs on these.
     assert {"CONFIG_JUMP_LABEL=y", "CONFIG_HAVE_STATIC_CALL_INLINE=y"} <= patched

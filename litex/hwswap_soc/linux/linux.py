@@ -161,9 +161,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def possible(harts: Sequence[int], made: Made) -> tuple[str, ...]:
     """Return the modes that can be measured."""
     wanted = {linux_plan.UNPATCHED, *linux_plan.modes(EngineInfo.load(BUILD / made.engine)), linux_plan.ORACLE}
-    if harts:
-        # It differs from hint in searches of tables, and no call that is measured on harts makes one.
-        wanted.discard("scan")
     if len(harts) > 1:
         wanted.add(linux_plan.THREAD)
     return tuple(mode for mode in linux_plan.MODES if mode in wanted)

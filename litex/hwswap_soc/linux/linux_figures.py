@@ -16,7 +16,7 @@ CASES = {"empty, order 0": (0, False), "empty, order 4": (4, False), "90 % full,
 """What is measured on each number of harts: the order, and whether the area is nearly full."""
 
 
-GRANTED = (*ENGINE, THREAD)
+GRANTED = (ENGINE, THREAD)
 """Modes in which grants place folios."""
 
 

@@ -14,10 +14,10 @@ THREAD = "thread"
 ORACLE = "oracle"
 """The mode in which the bench knows its places beforehand, which it can on one hart."""
 
-ENGINE = ("hint", "scan")
-"""Modes of the driver in which the engine is used."""
+ENGINE = "hint"
+"""The mode of the driver in which the engine is used."""
 
-MODES = (UNPATCHED, "off", *ENGINE, THREAD, ORACLE)
+MODES = (UNPATCHED, "off", ENGINE, THREAD, ORACLE)
 """All modes, in the order of a table; litex/linux/init/init.c describes each."""
 
 BENCH = {0: 96, 2: 24, 4: 24, 7: 8, 9: 6}
@@ -42,9 +42,7 @@ def modes(engine: EngineInfo) -> tuple[str, ...]:
     Args:
         engine: that in the bitstream.
     """
-    if "grants" not in engine.added:
-        return ("off",)
-    return ("off", "hint") if "core" in engine.without else ("off", *ENGINE)
+    return ("off", ENGINE) if "grants" in engine.added else ("off",)
 
 
 def bootargs(chosen: Sequence[str], harts: Sequence[int] = ()) -> str:

@@ -4,8 +4,8 @@
  * line of JSON each, and stops the machine. It computes nothing of what it measures: hwswap_soc.linux does, on the
  * host. The plan is on the kernel's command line:
  *
- *   hwswap_modes=MODE,...  the plan is done in each, in this order: off, hint and scan are the driver's; with the
- *                          driver off, in thread the last CPU grants, and in oracle the bench knows its places;
+ *   hwswap_modes=MODE,...  the plan is done in each, in this order: off and hint are the driver's; with the driver
+ *                          off, in thread the last CPU grants, and in oracle the bench knows its places;
  *                          unpatched, alone, is for a kernel that has neither driver nor grants
  *   hwswap_plan=STEP,...   done one after the other:
  *     swap:ORDER:PAGES                 write pages, have them swapped out as folios of that order, read and verify them
@@ -67,10 +67,10 @@ static bool is_mode(const char *name)
 	return !strcmp(mode, name);
 }
 
-/* Whether that is a mode in which the engine is used. */
+/* Whether that is the mode in which the engine is used. */
 static bool by_engine(const char *name)
 {
-	return !strcmp(name, "hint") || !strcmp(name, "scan");
+	return !strcmp(name, "hint");
 }
 
 /* Prints an object of that kind, about the mode that is on; the format is its other members. */

@@ -39,8 +39,8 @@ LOGS = OUTPUT / "matrix"
 COMMON = "CONFIG_DEBUG_FS=y\nCONFIG_TRANSPARENT_HUGEPAGE=y\n"
 """Asked for everywhere, as options of ours need it; there are kernels that cannot have it."""
 
-BACKEND = ("SWAP_OFFLOAD", "SWAP_GRANTS")
-"""Options that need tables of 512 little-endian entries of 64 bits, each in a page."""
+BACKEND = ("SWAP_GRANTS",)
+"""Options that need clusters of 512 slots, 64 bits and little-endian numbers."""
 
 _WARNING = re.compile(r"\bwarning:", re.IGNORECASE)
 _PLACE = re.compile(r":\d+(?::\d+)?(?=[: ])")

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Public reports of faults of the swap allocator, each made again in a guest, on four kernels.
+"""Public reports of faults of the swap allocator, each made again in a guest, on three kernels.
 
 A report is a folder of tests/reports (docs/fault-reports.md): report.toml says what was seen and what must hold, run.sh
 tries it in the guest. Each report has a guest of its own for each kernel: `unpatched`, and the patched one with the
-driver in mode `off`, `hint` and `scan`, the last two with the engine. The exit status is 1 when something does not
-hold.
+driver in mode `off` and `hint`, the last with the engine. The exit status is 1 when something does not hold.
 """
 
 import argparse
@@ -42,8 +41,8 @@ _SAID = re.compile(r"^(holds|fails): (.*)$", re.MULTILINE)
 
 
 UNPATCHED, OFF = "unpatched", "off"
-MODES = (UNPATCHED, OFF, "hint", "scan")
-"""The kernel without the series, and the driver's modes; the engine is there for those after OFF."""
+MODES = (UNPATCHED, OFF, "hint")
+"""The kernel without the series, and the driver's modes; the engine is there for the last."""
 
 
 ENGINE_CPUS = 4

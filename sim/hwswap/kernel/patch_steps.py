@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make test-patches`: each patch of the series builds and works without those that follow it.
 
-One tree: Linux 7.3 as it is, then patch after patch, then the whole series without searches, and without grants.
-After each step the kernel is built, incrementally (build_matrix.py looks at warnings), boots and swaps in software,
-every byte verified, and what the patches so far have added is used. The driver is refused until all it needs is there;
-then it is built against that tree, attaches an engine and has its grants place slots. It needs no searches.
+One tree: Linux 7.3 as it is, then patch after patch, then the whole series without grants. After each step the kernel
+is built, incrementally (build_matrix.py looks at warnings), boots and swaps in software, every byte verified, and what
+the patches so far have added is used. The driver is refused until the kernel has its symbols; with the next patch all
+is there that it is built with, and it attaches an engine and has its grants place slots.
 
 Logs: build/test-patches.
 """
@@ -36,8 +36,11 @@ FRAGMENT = paths.ROOT / "sw/driver/kernel.config"
 PATCHES = paths.ROOT / "sw/driver/patches"
 MODULE = paths.ROOT / "sw/driver/module"
 
-OUR_OPTIONS = ("SWAP_OFFLOAD", "SWAP_GRANTS", "SWAP_ALLOC_BENCH")
+OUR_OPTIONS = ("SWAP_GRANTS", "SWAP_ALLOC_BENCH")
 """Options that the series adds; a step without them leaves them out of the fragment."""
+
+SYMBOLS, DRIVER = 10, 11
+"""The patches with which the kernel has the driver's symbols, and all that its modules are built with."""
 
 LOADS = (
     "swapload --processes 2 --size 8m --limit 6m --folio 4k --access random --rounds 2",
@@ -74,8 +77,7 @@ FEATURES = (
     Feature("bitmaps", 9, _SYMBOL.format("swap_grants_register"), "SWAP_GRANTS"),
     Feature("grants", 10, _SYMBOL.format("swap_grants_counts"), "SWAP_GRANTS"),
     Feature("granted", 11, f"echo '2 16 0' >{_BENCH} && grep -q '\"granted\"' {_BENCH}"),
-    Feature("searches", 12, _SYMBOL.format("swap_offload_register"), "SWAP_OFFLOAD"),
-    Feature("oracle", 13, f"echo 'known 2 16 0' >{_BENCH}"),
+    Feature("oracle", 12, f"echo 'known 2 16 0' >{_BENCH}"),
 )
 
 Step = tuple[str, int, Sequence[str]]
@@ -278,7 +280,7 @@ def software(outcome: Outcome, patches: int, off: Sequence[str], name: str) -> N
         guest.run("swapctl off /dev/ram0 /dev/ram1", 600).check()
         if outcome.driver == "refused":
             code = guest.run("insmod /lib/modules/hwswap.ko").code
-            if code == 0 or not re.search("hwswap: Unknown symbol swap_(grants|offload)_", guest.kernel_log()):
+            if code == 0 or not re.search("hwswap: Unknown symbol swap_grants_", guest.kernel_log()):
                 raise GuestError("a driver that lacks something was not refused by its symbols")
 
 
@@ -324,11 +326,10 @@ def run_step(tree: Tree, outcome: Outcome, patches: int, off: Sequence[str]) -> 
     tree.make(f"{name}: the kernel", tree.build, ["bzImage", "modules"], OUTPUT / f"{name}.build.log")
     outcome.built = True
     os.environ[artifacts.KERNEL.variable] = str(tree.build / "arch/x86/boot/bzImage")
-    complete = patches == len(list(PATCHES.glob("*.patch"))) and "SWAP_GRANTS" not in off
-    outcome.driver = "" if complete else "refused"
+    outcome.driver = "refused" if patches < SYMBOLS or "SWAP_GRANTS" in off else ""
     tree.say(f"{name}: swapping")
     software(outcome, patches, off, name)
-    if complete:
+    if patches >= DRIVER and not outcome.driver:
         files = tree.driver(name)
         tree.say(f"{name}: swapping with the engine")
         with_driver(outcome, files, name)
@@ -343,8 +344,7 @@ def series(console: Console) -> list[Outcome]:
         tree = Tree(work, source, progress)
         last = len(patches)
         steps: list[Step] = [(str(number), number, ()) for number in range(last + 1)]
-        # Neither needs the other.
-        steps += [(f"{last} without {option}", last, (option,)) for option in ("SWAP_OFFLOAD", "SWAP_GRANTS")]
+        steps.append((f"{last} without SWAP_GRANTS", last, ("SWAP_GRANTS",)))
         for name, number, off in steps:
             outcome = Outcome(name, patches[number - 1].name.split("-")[0] if number else "none")
             outcomes.append(outcome)

@@ -31,15 +31,10 @@ GUEST = paths.ROOT / "sim/guest"
 KERNELS = {"unpatched": artifacts.KERNEL_UNPATCHED}
 """Columns of kernels without the driver; all others are modes of it."""
 
-ENGINES = {
-    "off": artifacts.DEVICE_GRANTS_ONLY,
-    "hint": artifacts.DEVICE_GRANTS_ONLY,
-    "scan": artifacts.DEVICE_GRANTS,
-}
-"""The engine by mode: one without a core where grants are all that is wanted, as it is simulated faster."""
+ENGINE = artifacts.DEVICE_GRANTS_ONLY
+"""One without a core, as it is simulated faster."""
 
-COLUMNS = ("unpatched", "off", "hint", "scan")
-DEFAULT = ("unpatched", "off", "hint")
+COLUMNS = ("unpatched", "off", "hint")
 DISKS, DISK_MB = 4, 64
 TICK_US = 100
 """Of the guest's time, between two steps of the simulated engine."""
@@ -68,7 +63,7 @@ def run_column(column: str, loads: list[catalogue.Load], options: argparse.Names
         files |= load.files()
     collected = Collected()
     kernel = KERNELS.get(column, artifacts.KERNEL)
-    engine = nullcontext() if column in KERNELS else clocked_by_guest(options.output / "engine.log", ENGINES[column])
+    engine = nullcontext() if column in KERNELS else clocked_by_guest(options.output / "engine.log", ENGINE)
     machine = Machine(cpus=1, icount=True, disks=DISKS, disk_mb=DISK_MB)
     script = job(column, loads, options.runs, options.seed, options.scale)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
@@ -154,8 +149,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--columns",
         type=column_list,
-        default=list(DEFAULT),
-        help=f"of {', '.join(COLUMNS)}, with commas between (default: {','.join(DEFAULT)})",
+        default=list(COLUMNS),
+        help=f"of {', '.join(COLUMNS)}, with commas between (default: all)",
     )
     parser.add_argument("--runs", type=count, default=3, help="runs of each load (default 3)")
     parser.add_argument("--scale", type=count, default=100, help="percent of the loads' sizes (default 100)")

@@ -16,7 +16,6 @@
  */
 static size_t hwswap_divide(struct hwswap *hw)
 {
-	const size_t tables = hwswap_has_tables(hw);
 	const struct {
 		struct hwswap_dma *mem;
 		size_t size;
@@ -25,14 +24,10 @@ static size_t hwswap_divide(struct hwswap *hw)
 		{ &hw->grants, hw->cpus * HWSWAP_ORDERS * HWSWAP_GRANT_SIZE << hw->grant_log2,
 		  true },
 		{ &hw->no_run, HWSWAP_NO_RUN_SIZE, true },
-		{ &hw->cpls, tables * HWSWAP_COMPLETION_SIZE << HWSWAP_CMD_LOG2, true },
-		{ &hw->found, tables * HWSWAP_FOUND_SIZE, true },
 		/* The engine reads the words of all its clusters, whatever there is memory for. */
 		{ &hw->words, hw->clusters * sizeof(u32) },
 		{ &hw->used, (size_t)hw->usable * HWSWAP_SLOTS / 8 },
 		{ &hw->grant_lines, hw->cpus * HWSWAP_GRANT_LINE_SIZE },
-		{ &hw->cmds, tables * HWSWAP_COMMAND_SIZE << HWSWAP_CMD_LOG2 },
-		{ &hw->gives, tables * HWSWAP_GIVE_SIZE },
 	};
 	size_t at = 0;
 	int i;

@@ -14,14 +14,11 @@
 
 #include "arena.h"
 #include "attach.h"
-#include "cmd.h"
 #include "devices.h"
 #include "engine.h"
 #include "grants.h"
-#include "hooks.h"
 #include "lock.h"
 #include "stats.h"
-#include "tables.h"
 #include "work.h"
 
 #define HWSWAP_WATCH_PERIOD	(HZ / 2)
@@ -79,38 +76,6 @@ void hwswap_went_well(void)
 	hwswap_watch_in(HWSWAP_WATCH_PERIOD);
 }
 
-/**
- * hwswap_free_memory - give back all that was allocated for an engine
- * @hw: the engine, quiet; its swap tables were let go of
- */
-void hwswap_free_memory(struct hwswap *hw)
-{
-	hwswap_arena_free(hw);
-	hwswap_tables_free(hw);
-}
-
-/* At the first attach; hwswap_arena_alloc() settles for how many clusters. */
-static int hwswap_alloc_memory(struct hwswap *hw)
-{
-	if (hw->arena.cpu)
-		return 0;
-	if (hwswap_arena_alloc(hw))
-		return -ENOMEM;
-	if (!hwswap_tables_alloc(hw))
-		return 0;
-	hwswap_free_memory(hw);
-	return -ENOMEM;
-}
-
-/* Stop the engine, and let go of its swap tables if none is under way to memory. */
-static void hwswap_shut(struct hwswap *hw)
-{
-	hwswap_stop(hw);
-	/* Else they stay held until a reset has ended. */
-	if (hw->tables_given && hwswap_is_quiet(hw))
-		hwswap_tables_release(hw);
-}
-
 /* Why attaching failed, and no hook is registered: NULL if it worked. */
 static const char *hwswap_try_attach(struct hwswap *hw)
 {
@@ -119,17 +84,13 @@ static const char *hwswap_try_attach(struct hwswap *hw)
 	why = hwswap_identify(hw, &hwswap_retry);
 	if (why)
 		return why;
-	if (hwswap_alloc_memory(hw))
+	if (!hw->arena.cpu && hwswap_arena_alloc(hw))
 		return "there is no memory for its rings";
 	hwswap_pin(hw);
 
 	why = hwswap_reset(hw);
 	if (why)
 		return why;
-	/* After the reset: nothing of the time before can be under way. */
-	hwswap_tables_release(hw);
-	hw->tables_incoherent = false;
-	hwswap_cmd_reset(hw);
 	hwswap_devices_reset(hw);
 	WRITE_ONCE(hw->doubt, NULL);
 	hw->heartbeat = 0;
@@ -137,28 +98,18 @@ static const char *hwswap_try_attach(struct hwswap *hw)
 
 	hwswap_bus_master(hw, true);
 	hwswap_program(hw);
-	if (hwswap_has_tables(hw) && hwswap_cmd(hw, HWSWAP_OPCODE_NOP, 0, 0, NULL)) {
-		why = hwswap_trouble(hw) ?: "it refuses a command that does nothing";
-		goto stop;
-	}
-
 	hwswap_active = hw;
 	why = hwswap_grants_start(hw);
 	if (why)
 		goto inactive;
 	/* Not before the engine knows all devices is it attached. */
-	if (hwswap_run_jobs(hw))
-		why = hwswap_trouble(hw) ?: "it refuses a command";
-	else
-		why = hwswap_hooks_follow(hw);
+	why = hwswap_run_jobs(hw);
 	if (!why)
 		return NULL;
-	hwswap_hooks_out(hw);
 	hwswap_grants_stop();
 inactive:
 	hwswap_active = NULL;
-stop:
-	hwswap_shut(hw);
+	hwswap_stop(hw);
 	hwswap_devices_reset(hw);
 	return why;
 }
@@ -180,16 +131,6 @@ void hwswap_try_later(void)
 {
 	hwswap_retry = true;
 	hwswap_schedule_reattach();
-}
-
-/**
- * hwswap_check_tables - say so if the mode asks for what cannot be done
- * @hw: the engine
- */
-void hwswap_check_tables(const struct hwswap *hw)
-{
-	if (hwswap_mode == HWSWAP_SCAN && !hwswap_has_tables(hw))
-		dev_warn(hw->dev, "%s: mode scan does what mode hint does\n", hw->no_tables);
 }
 
 /**
@@ -224,7 +165,6 @@ void hwswap_attach(void)
 	hwswap_count(HWSWAP_STAT_ATTACHES);
 	dev_info(hw->dev, "attached: %u swap devices, %u CPUs, %u clusters, rings of %u, build %016llx\n",
 		 hw->devices, hw->cpus, hw->usable, 1U << hw->grant_log2, hw->build);
-	hwswap_check_tables(hw);
 	hwswap_watch_in(HWSWAP_WATCH_PERIOD);
 }
 
@@ -242,12 +182,11 @@ void hwswap_detach(const char *why)
 	WRITE_ONCE(hwswap_reason, why);
 	if (!hwswap_is_attached)
 		return;
-	/* When these return no hook runs, and the kernel uses none of its memory. */
-	hwswap_hooks_out(hw);
+	/* When this returns no hook runs, and the kernel uses none of its memory. */
 	hwswap_grants_stop();
 	hwswap_active = NULL;
 	hwswap_is_attached = false;
-	hwswap_shut(hw);
+	hwswap_stop(hw);
 	hwswap_devices_reset(hw);
 	hwswap_count(HWSWAP_STAT_DETACHES);
 }

@@ -14,11 +14,9 @@ void hwswap_set_reason(const char *why);
 void hwswap_forget_failures(void);
 void hwswap_went_well(void);
 void hwswap_try_later(void);
-void hwswap_check_tables(const struct hwswap *hw);
 void hwswap_attach(void);
 void hwswap_attach_anew(const char *why);
 void hwswap_detach(const char *why);
 void hwswap_fail(struct hwswap *hw, const char *why);
-void hwswap_free_memory(struct hwswap *hw);
 
 #endif /* HWSWAP_ATTACH_H */

@@ -5,13 +5,12 @@
 #include <linux/pm.h>
 #include <linux/slab.h>
 
+#include "arena.h"
 #include "attach.h"
-#include "cmd.h"
 #include "core.h"
 #include "engine.h"
 #include "lock.h"
 #include "registers.h"
-#include "tables.h"
 #include "work.h"
 
 /* Is this the build that the front end was told of? */
@@ -59,7 +58,6 @@ int hwswap_core_add(struct device *dev, void __iomem *regs, int irq,
 	hw->regs = regs;
 	hw->front = front;
 	INIT_LIST_HEAD(&hw->jobs);
-	init_completion(&hw->cmd_done);
 	if (build) {
 		hw->build_wanted = *build;
 		hw->build_known = true;
@@ -70,7 +68,7 @@ int hwswap_core_add(struct device *dev, void __iomem *regs, int irq,
 	if (irq > 0) {
 		ret = request_irq(irq, hwswap_interrupt, 0, "hwswap", hw);
 		if (ret)
-			dev_warn(dev, "no interrupt (%d): completions are polled\n", ret);
+			dev_warn(dev, "no interrupt (%d): its state is polled\n", ret);
 		else
 			hw->irq = irq;
 	}
@@ -125,13 +123,11 @@ void hwswap_core_remove(struct device *dev)
 	/* Workers look at hwswap_engine under the mutex: they do nothing now. */
 	hwswap_work_cancel();
 	hwswap_bus_master(hw, false);
-	if (hwswap_is_quiet(hw)) {
-		hwswap_tables_release(hw);
-		hwswap_free_memory(hw);
-	} else {
-		dev_err(dev, "%s, so it may still write to memory: its rings, and the swap tables that it knows, stay allocated\n",
+	if (hwswap_is_quiet(hw))
+		hwswap_arena_free(hw);
+	else
+		dev_err(dev, "%s, so it may still write to memory: its rings stay allocated\n",
 			hwswap_reachable(hw) ? "its reset does not end" : "its bus is frozen");
-	}
 	kfree(hw);
 }
 

@@ -11,7 +11,6 @@
 #include "lock.h"
 #include "registers.h"
 #include "stats.h"
-#include "tables.h"
 #include "windows.h"
 
 static struct dentry *hwswap_dir;
@@ -71,9 +70,6 @@ static int engine_show(struct seq_file *m, void *unused)
 	seq_printf(m, "status %llx\n", hwswap_read(hw, HWSWAP_REG_STATUS));
 	hwswap_windows_show(hw, m);
 	seq_printf(m, "grants %llu\n", hwswap_read(hw, HWSWAP_REG_STAT_GRANTS));
-	if (hwswap_has_tables(hw))
-		seq_printf(m, "tables %u\nquarantined %u\n", hw->tables_given,
-			   hwswap_tables_quarantined(hw));
 	mutex_unlock(&hwswap_mutex);
 	return 0;
 }

@@ -8,6 +8,6 @@
 
 void hwswap_devices_reset(struct hwswap *hw);
 bool hwswap_device(const struct swap_grants_device *dev, enum swap_grants_stage stage);
-int hwswap_run_jobs(struct hwswap *hw);
+const char *hwswap_run_jobs(struct hwswap *hw);
 
 #endif /* HWSWAP_DEVICES_H */

@@ -1,29 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The engine's registers: which engine it is, its reset, what it is told before it
- * runs, and how it is kept from memory.
+ * runs, its interrupt, and how it is kept from memory.
  */
 #include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 
-#include "arena.h"
 #include "engine.h"
 #include "registers.h"
 #include "windows.h"
 #include "work.h"
 
 #define HWSWAP_RESET_MS		2000
-
-/* Why an engine with these capabilities is not asked about swap tables, or NULL. */
-static const char *hwswap_why_no_tables(u64 caps)
-{
-	if (!IS_ENABLED(CONFIG_SWAP_OFFLOAD))
-		return "the kernel was built without CONFIG_SWAP_OFFLOAD";
-	if (!(caps & HWSWAP_CAPS_TABLES))
-		return "the engine was built without commands on swap tables";
-	return NULL;
-}
 
 /**
  * hwswap_identify - is there an engine, and one that we know how to use?
@@ -64,7 +53,6 @@ const char *hwswap_identify(struct hwswap *hw, bool *retry)
 	hw->devices = min(FIELD_GET(HWSWAP_CAPS_DEVICES, caps), HWSWAP_MAX_TYPES);
 	hw->cpus = FIELD_GET(HWSWAP_CAPS_CPUS, caps);
 	hw->clusters = FIELD_GET(HWSWAP_CAPS_CLUSTERS, caps);
-	hw->no_tables = hwswap_why_no_tables(caps);
 	hw->grant_log2 = FIELD_GET(HWSWAP_GRANT_STATE_RING_LOG2,
 				   hwswap_read(hw, HWSWAP_REG_GRANT_STATE));
 	if (!hw->devices || !hw->cpus || !hw->clusters ||
@@ -149,15 +137,32 @@ void hwswap_program(struct hwswap *hw)
 	hw->programmed = true;
 	/* Before anything of which DMA could come. */
 	hwswap_windows_open(hw);
-	if (hwswap_has_tables(hw)) {
-		hwswap_write(hw, HWSWAP_REG_CMD_BASE, hw->cmds.bus);
-		hwswap_write(hw, HWSWAP_REG_CPL_BASE, hw->cpls.bus);
-		hwswap_write(hw, HWSWAP_REG_CMD_SIZE, HWSWAP_CMD_LOG2);
-	}
 	hwswap_write(hw, HWSWAP_REG_IRQ_STATUS, ~0ULL);
-	hwswap_write(hw, HWSWAP_REG_IRQ_ENABLE,
-		     hw->irq ? HWSWAP_IRQ_ENABLE_COMPLETION | HWSWAP_IRQ_ENABLE_ERROR : 0);
+	hwswap_write(hw, HWSWAP_REG_IRQ_ENABLE, hw->irq ? HWSWAP_IRQ_ENABLE_ERROR : 0);
 	hwswap_write(hw, HWSWAP_REG_CONTROL, HWSWAP_CONTROL_ENABLE);
+}
+
+/**
+ * hwswap_interrupt - the engine has stopped
+ * @irq: number of the interrupt
+ * @data: the struct hwswap
+ *
+ * Return: whether it was the engine's.
+ */
+irqreturn_t hwswap_interrupt(int irq, void *data)
+{
+	struct hwswap *hw = data;
+	u64 status = hwswap_read(hw, HWSWAP_REG_IRQ_STATUS);
+
+	if (!status || status == ~0ULL)
+		return IRQ_NONE;
+	hwswap_write(hw, HWSWAP_REG_IRQ_STATUS, status);
+	/* The line must be low before the interrupt controller looks at it again. */
+	if (hw->front->on_chip)
+		hwswap_read(hw, HWSWAP_REG_IRQ_STATUS);
+	if (status & HWSWAP_IRQ_STATUS_ERROR)
+		hwswap_doubt(hw, "it has stopped with an error");
+	return IRQ_HANDLED;
 }
 
 /**

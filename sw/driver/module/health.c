@@ -14,7 +14,6 @@
 #include "health.h"
 #include "lock.h"
 #include "registers.h"
-#include "tables.h"
 
 #define HWSWAP_DEAD_AFTER	(2 * HZ)
 
@@ -84,28 +83,19 @@ static void hwswap_watch_fn(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
-/* Tell the engine something, if it is attached, and take it out when it does not follow. */
-static void hwswap_tell(int (*tell)(struct hwswap *hw), const char *otherwise)
-{
-	unsigned int noio = memalloc_noio_save();
-	struct hwswap *hw;
-
-	mutex_lock(&hwswap_mutex);
-	hw = hwswap_engine;
-	if (hwswap_is_attached && tell(hw))
-		hwswap_fail(hw, hwswap_trouble(hw) ?: otherwise);
-	mutex_unlock(&hwswap_mutex);
-	memalloc_noio_restore(noio);
-}
-
 static void hwswap_jobs_fn(struct work_struct *work)
 {
-	hwswap_tell(hwswap_run_jobs, "it refuses a command");
-}
+	unsigned int noio = memalloc_noio_save();
+	const char *why;
 
-static void hwswap_tables_fn(struct work_struct *work)
-{
-	hwswap_tell(hwswap_tables_take, "it does not give back a swap table");
+	mutex_lock(&hwswap_mutex);
+	if (hwswap_is_attached) {
+		why = hwswap_run_jobs(hwswap_engine);
+		if (why)
+			hwswap_fail(hwswap_engine, why);
+	}
+	mutex_unlock(&hwswap_mutex);
+	memalloc_noio_restore(noio);
 }
 
 static void hwswap_reattach_fn(struct work_struct *work)
@@ -119,7 +109,6 @@ static void hwswap_reattach_fn(struct work_struct *work)
 const struct hwswap_workers hwswap_workers = {
 	.watch		= hwswap_watch_fn,
 	.jobs		= hwswap_jobs_fn,
-	.tables		= hwswap_tables_fn,
 	.reattach	= hwswap_reattach_fn,
 };
 

@@ -8,7 +8,7 @@
  */
 #include "lock.h"
 
-/* Attaching, detaching, commands, and everything about which engine is used. */
+/* Attaching, detaching, and everything about which engine is used. */
 DEFINE_MUTEX(hwswap_mutex);
 
 /* What the hooks work on: set before they are registered, cleared after. */

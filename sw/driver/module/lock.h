@@ -11,7 +11,6 @@ struct hwswap;
 enum hwswap_mode {
 	HWSWAP_OFF,	/* nothing: nothing is registered */
 	HWSWAP_HINT,	/* its grants say where searches begin */
-	HWSWAP_SCAN,	/* it also searches swap tables */
 };
 
 extern struct mutex hwswap_mutex;

@@ -56,5 +56,4 @@ module_exit(hwswap_exit);
 MODULE_DESCRIPTION("Swap slots granted by an hwswap engine");
 MODULE_AUTHOR("hwswap developers <hwswap@localhost>");
 MODULE_LICENSE("GPL");
-MODULE_IMPORT_NS("SWAP_OFFLOAD");
 MODULE_IMPORT_NS("SWAP_GRANTS");

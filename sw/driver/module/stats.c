@@ -6,15 +6,8 @@
 atomic64_t hwswap_stats[HWSWAP_NR_STATS];
 
 static const char *const hwswap_stat_names[HWSWAP_NR_STATS] = {
-	[HWSWAP_STAT_TIMEOUTS] = "timeouts",
 	[HWSWAP_STAT_ATTACHES] = "attaches",
 	[HWSWAP_STAT_DETACHES] = "detaches",
-	[HWSWAP_STAT_SEARCHES_USED] = "searches_used",
-	[HWSWAP_STAT_SEARCHES_NOTHING] = "searches_nothing",
-	[HWSWAP_STAT_SEARCHES_FAILED] = "searches_failed",
-	[HWSWAP_STAT_USED_RIGHT] = "used_right",
-	[HWSWAP_STAT_USED_WRONG] = "used_wrong",
-	[HWSWAP_STAT_TABLES_GIVEN] = "tables_given",
 };
 
 /* hwswap_stats_show - print every counter as a line "name value" */

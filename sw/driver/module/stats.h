@@ -7,23 +7,15 @@
 
 /* Every counter, in the order of the report. */
 enum hwswap_stat {
-	HWSWAP_STAT_TIMEOUTS,
 	HWSWAP_STAT_ATTACHES,
 	HWSWAP_STAT_DETACHES,
-	HWSWAP_STAT_SEARCHES_USED,
-	HWSWAP_STAT_SEARCHES_NOTHING,
-	HWSWAP_STAT_SEARCHES_FAILED,
-	HWSWAP_STAT_USED_RIGHT,
-	HWSWAP_STAT_USED_WRONG,
-	HWSWAP_STAT_TABLES_GIVEN,
 	HWSWAP_NR_STATS,
 };
 
 /* Nothing is counted for an allocation or a free: a CPU may wait for another one's line. */
 extern atomic64_t hwswap_stats[HWSWAP_NR_STATS];
 
-#define hwswap_count_add(name, n)	atomic64_add(n, &hwswap_stats[name])
-#define hwswap_count(name)		atomic64_inc(&hwswap_stats[name])
+#define hwswap_count(name)	atomic64_inc(&hwswap_stats[name])
 
 void hwswap_stats_show(struct seq_file *m);
 void hwswap_stats_reset(void);

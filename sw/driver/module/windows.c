@@ -2,14 +2,11 @@
 /*
  * The engine's DMA windows: it makes no access to memory outside of them. After a
  * reset they permit nothing, and the driver opens no more than it needs: its own
- * memory, one part to be read and one to be written; and, only while the engine knows
- * swap tables, the addresses between the lowest and the highest of these.
+ * memory, one part to be read and one to be written.
  *
  * An engine that goes astray for want of care is stopped by that. One that lies on
  * purpose need not have windows: against that helps an IOMMU.
  */
-#include <linux/sizes.h>
-
 #include "registers.h"
 #include "windows.h"
 
@@ -18,10 +15,7 @@ static u32 hwswap_window_reg(enum hwswap_window window, u32 reg)
 	return HWSWAP_REG_DMA_WINDOW_BASE + window * HWSWAP_REG_DMA_WINDOW_STRIDE + reg;
 }
 
-/*
- * The limit, which permits, comes last. A window that is open already only grows, so
- * at no time does it permit more than in the end.
- */
+/* The limit, which permits, comes last. */
 static void hwswap_window_set(struct hwswap *hw, enum hwswap_window window, u64 start, u64 end,
 			      u64 permissions)
 {
@@ -38,49 +32,10 @@ void hwswap_windows_open(struct hwswap *hw)
 {
 	u64 start = hw->arena.bus;
 
-	memset(hw->tables_span, 0, sizeof(hw->tables_span));
 	hwswap_window_set(hw, HWSWAP_WINDOW_WRITTEN, start, start + hw->arena_written,
 			  HWSWAP_DMA_WINDOW_LIMIT_WRITE);
 	hwswap_window_set(hw, HWSWAP_WINDOW_READ, start + hw->arena_written, start + hw->arena.size,
 			  HWSWAP_DMA_WINDOW_LIMIT_READ);
-}
-
-/**
- * hwswap_windows_add_table - let the engine read a swap table
- * @hw: the engine
- * @bus: the table's address for it
- *
- * What lies between two tables is in the window, too.
- *
- * Context: under hwswap_mutex, before the engine is given the table.
- */
-void hwswap_windows_add_table(struct hwswap *hw, dma_addr_t bus)
-{
-	u64 start = bus, end = start + PAGE_SIZE;
-	bool high = start >= SZ_4G;
-	struct hwswap_span *span = &hw->tables_span[high];
-
-	if (span->end && start >= span->start && end <= span->end)
-		return;
-	span->start = span->end ? min(span->start, start) : start;
-	span->end = max(span->end, end);
-	hwswap_window_set(hw, HWSWAP_WINDOW_TABLES_LOW + high, span->start, span->end,
-			  HWSWAP_DMA_WINDOW_LIMIT_READ);
-}
-
-/**
- * hwswap_windows_no_tables - the engine knows no swap table any more
- * @hw: the engine
- *
- * Context: under hwswap_mutex.
- */
-void hwswap_windows_no_tables(struct hwswap *hw)
-{
-	int i;
-
-	memset(hw->tables_span, 0, sizeof(hw->tables_span));
-	for (i = HWSWAP_WINDOW_TABLES_LOW; i <= HWSWAP_WINDOW_TABLES_HIGH; i++)
-		hwswap_write(hw, hwswap_window_reg(i, HWSWAP_REG_DMA_WINDOW_LIMIT), 0);
 }
 
 /**

@@ -2,8 +2,8 @@
 /*
  * What wakes the workers. Some of what has to be done for an engine takes it out of
  * the allocator, so it belongs to the highest layers; but it is in the lowest ones
- * that it is found out: by a hook that must not sleep, by who waits for a command, in
- * an interrupt. None of them could call it, and none has to know it: they wake a
+ * that it is found out: by a hook inside swapon, by who waits for the engine, in an
+ * interrupt. None of them could call it, and none has to know it: they wake a
  * worker, and what that does was said here when the module was loaded.
  */
 #include <linux/atomic.h>
@@ -12,7 +12,6 @@
 
 static struct workqueue_struct *hwswap_wq;
 static struct work_struct hwswap_jobs_work;
-static struct delayed_work hwswap_tables_work;
 static struct delayed_work hwswap_watch_work;
 static struct delayed_work hwswap_reattach_work;
 
@@ -27,7 +26,6 @@ static struct delayed_work hwswap_reattach_work;
 int hwswap_work_init(const struct hwswap_workers *workers)
 {
 	INIT_WORK(&hwswap_jobs_work, workers->jobs);
-	INIT_DELAYED_WORK(&hwswap_tables_work, workers->tables);
 	INIT_DELAYED_WORK(&hwswap_watch_work, workers->watch);
 	INIT_DELAYED_WORK(&hwswap_reattach_work, workers->reattach);
 	/* Its workers can be what reclaim is waiting for. */
@@ -47,7 +45,6 @@ void hwswap_work_cancel(void)
 	cancel_delayed_work_sync(&hwswap_reattach_work);
 	cancel_delayed_work_sync(&hwswap_watch_work);
 	cancel_work_sync(&hwswap_jobs_work);
-	cancel_delayed_work_sync(&hwswap_tables_work);
 }
 
 /**
@@ -85,13 +82,4 @@ void hwswap_reattach_in(unsigned long delay)
 void hwswap_kick_jobs(void)
 {
 	queue_work(hwswap_wq, &hwswap_jobs_work);
-}
-
-/**
- * hwswap_kick_tables - the engine is to forget a swap table
- * @delay: in so many jiffies; sooner if it was to forget another one before
- */
-void hwswap_kick_tables(unsigned long delay)
-{
-	queue_delayed_work(hwswap_wq, &hwswap_tables_work, delay);
 }

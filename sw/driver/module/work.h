@@ -10,7 +10,6 @@
 struct hwswap_workers {
 	work_func_t watch;	/* look after the engine, and detach it if it is in doubt */
 	work_func_t jobs;	/* tell it of swap devices that have come or gone */
-	work_func_t tables;	/* have it forget swap tables that the kernel has freed */
 	work_func_t reattach;	/* try to attach it again */
 };
 
@@ -21,6 +20,5 @@ void hwswap_doubt(struct hwswap *hw, const char *why);
 void hwswap_watch_in(unsigned long delay);
 void hwswap_reattach_in(unsigned long delay);
 void hwswap_kick_jobs(void);
-void hwswap_kick_tables(unsigned long delay);
 
 #endif /* HWSWAP_WORK_H */
