@@ -194,11 +194,6 @@ report: setup # a page of all figures on record, or of RESULTS=build/results bes
 compare: setup ## figures of two folders, with tolerances [A=results] [B=build/results]
 	@$(ENV) python -m hwswap compare $(A) $(B)
 
-# SCHEDULER=tcp://host:8786 or SLURM=jobs in the place of this machine (docs/guest.md).
-sweep: model model-wide # a grid of measurements: build/sweep; [FILE=sim/sweeps/example.toml] [JOBS=2]
-	@$(ENV) python -m hwswap sweep $(or $(FILE),sim/sweeps/example.toml) $(if $(JOBS),--jobs $(JOBS)) \
-		$(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(if $(SLURM),--slurm $(SLURM))
-
 test-report: setup # the report in a real browser
 	@sim/setup/apt-packages browser
 	@$(PYTEST) tests/results/browser.py

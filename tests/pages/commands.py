@@ -36,7 +36,6 @@ ELSEWHERE = {
     r"insmod .*": "in a guest: make test-system does it",
     r"gtkwave .*": "takes a screen",
     r".*IMAGE=program.bin.*": "takes the reader's own program",
-    r".*SCHEDULER=tcp:.*|.*SLURM=.*": "takes other machines",
     r".*difference-SEED.*": "takes a stream that a run with a difference has kept",
 }
 """Commands that are not run here -> why."""
@@ -44,7 +43,6 @@ ELSEWHERE = {
 INSTEAD = {
     r"(make flash .*)": r"\1 DRY_RUN=1",
     r"(./hwswap soc flash .*)": r"\1 --dry-run",
-    r"(.*)FILE=my.toml(.*)": r"\1FILE=sim/sweeps/example.toml\2",
     r"make compare .*": "make compare A=results B=results",
     r"make report .*": "make report RESULTS=results",
 }

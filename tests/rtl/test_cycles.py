@@ -11,7 +11,8 @@ from collections import Counter
 
 import pytest
 from hwswap.bench.engine_cycles import DATA, INDEXED, goals, measure, measure_file
-from hwswap.compare import fallback, operations
+from hwswap.compare import operations
+from hwswap.compare.redo import redo
 from hwswap.model.golden import BLKDEV, DISCARD, SOLIDSTATE, VISITS
 from hwswap.model.policy import Placement, Policy
 from hwswap.model.rows import SLOTS
@@ -58,7 +59,7 @@ def test_no_allocation_of_a_random_stream_takes_longer_than_promised(walking, nu
     features = frozenset(name for name in ("discard", "rotating") if rng.random() < 0.7)
     devices, span = rng.choice((1, 2, 3, 4, 8)), rng.choice((3, 12, 24))
     shape = Shape(rng.getrandbits(32), 6000, devices, cpus=3, clusters=128, span=span, features=features)
-    _, done = fallback.redo(generate(shape), fallback.POLICIES["indexed"])
+    done = redo(generate(shape), Policy(placement=Placement.INDEXED))
     took = allocations(done, shape)
     most = promised(*walking.longest)
     # More than an allocation takes that goes on at its CPU's place: the index was asked.

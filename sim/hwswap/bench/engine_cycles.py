@@ -18,8 +18,9 @@ from rich.progress import Progress
 
 from hwswap.bench import targets
 from hwswap.bench.targets import Target
-from hwswap.compare import fallback
+from hwswap.compare.redo import redo
 from hwswap.kernel import convert
+from hwswap.model.policy import Placement, Policy
 from hwswap.project import paths, printed
 from hwswap.results import schema
 from hwswap.rtl import replay
@@ -97,7 +98,7 @@ def measure_file(path: Path) -> tuple[Measured, Measured]:
     except trace.TraceError as error:
         raise RuntimeError(f"{path}: {error}") from error
     name = path.name.partition(".")[0]
-    _, done = fallback.redo(operations, fallback.POLICIES["indexed"])
+    done = redo(operations, Policy(placement=Placement.INDEXED))
     return measure(operations, name), measure(trace.Trace(operations.header, done), f"{name}, indexed")
 
 

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of results: compare two folders, the page of all figures, tables of pages, sweeps."""
+"""Commands of results: compare two folders, the page of all figures, tables of pages."""
 
 import argparse
 from pathlib import Path
 
 from rich.console import Console
 
-from hwswap.cli import options
-from hwswap.cli.parser import Commands, Parser, argument, command, of_function, of_module
+from hwswap.cli.parser import Commands, argument, command, of_function
 from hwswap.results import schema
 
 
@@ -44,13 +43,6 @@ def report_command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def add_where(parser: Parser, _: object = None) -> None:
-    """Add where a sweep runs, unless on this machine."""
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask scheduler that runs, as tcp://host:8786")
-    where.add_argument("--slurm", type=options.count, metavar="JOBS", help="run on so many jobs of Slurm")
-
-
 AT_RECORD = {"type": Path, "nargs": "?", "default": schema.RECORD, "help": "default: results, the record"}
 COMPARE = of_function(
     compare_command,
@@ -62,12 +54,9 @@ REPORT = of_function(
     argument("results", **AT_RECORD),
     argument("--docs", action="store_true", help="make docs/results.md and README's table of the record"),
 )
-FILE = argument("file", type=Path, help="the sweep, TOML: sim/sweeps/example.toml is one with remarks")
-SWEEP = of_module("hwswap.bench.sweep", FILE, add_where, options.jobs, arguments=None)
 
 
 def add_commands(commands: Commands) -> None:
     """Add the commands of this group."""
     command(commands, "compare", "put the figures of two folders of results beside each other", COMPARE)
     command(commands, "report", "write a page of all figures, beside those on record", REPORT)
-    command(commands, "sweep", "measure a grid of engines, loads, policies, latencies and seeds", SWEEP)
