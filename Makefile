@@ -172,9 +172,6 @@ witness: guest kernel-unpatched # unpatched kernel, patched one, golden model: s
 fuzz: model guest kernel-unpatched # random operations: kernels = model = RTL [OPERATIONS=n] [SEED=n]
 	@$(ENV) python -m hwswap fuzz $(if $(SEED),--seed $(SEED)) $(if $(OPERATIONS),--operations $(OPERATIONS))
 
-bench-table: model # the engine's commands on swap tables [SHORT=1]
-	@$(ENV) python -m hwswap bench tables $(if $(SHORT),--short)
-
 # PART=calls or PART=fall-backs: one half.
 bench-offload: guest kernel-unpatched model-driver ## grants: calls, fall-backs [SHORT=1] [PART=calls]
 	@$(ENV) python -m hwswap bench offload $(if $(SHORT),--short) $(if $(PART),--part $(PART))

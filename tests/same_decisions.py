@@ -5,6 +5,7 @@ from pathlib import Path
 
 from hwswap.compare import check
 from hwswap.compare.forced_lists import GONE, RECLAIMED_CLUSTER, RECLAIMED_SLOTS, SKIPPED
+from hwswap.compare.outcome import Outcome
 from hwswap.kernel import convert
 from hwswap.rtl import replay
 from hwswap.traces import trace
@@ -30,26 +31,29 @@ DECIDED = ("alloc", "alloc_failed", "discard_take", "discard_take_failed")
 
 
 def check_decisions(path: Path) -> trace.Trace:
-    """Replay a trace on the golden model and, if it is of one CPU, on the RTL; return it.
-
-    The golden model goes step by step; what only the kernel could know is forced from the trace. The RTL runs free.
-    """
+    """Replay a trace on the golden model and, if it is of one CPU, on the RTL; return it."""
     loaded = trace.read(path)
+    check_steps(loaded)
+    if loaded.header.cpus == 1:
+        check_counts(loaded, replay.replay(convert.for_engine(loaded)))
+    return loaded
+
+
+def check_steps(loaded: trace.Trace) -> Outcome:
+    """Replay a trace on the golden model step by step; what only the kernel could know is forced from the trace."""
     stepped = check.replay(loaded)
-    assert stepped.difference is None
+    assert stepped.difference is None, str(stepped.difference)
     locked = stepped.forced[SKIPPED]
     others = stepped.forced.total() - locked - sum(stepped.forced[cause] for cause in RECLAIMS)
     assert locked <= max(FEW_FORCED, MOST_LOCKED * stepped.decisions), stepped.forced
     assert others <= max(FEW_FORCED, MOST_FORCED * stepped.decisions), stepped.forced
     if loaded.header.cpus == 1:
         assert set(stepped.forced) <= {GONE, *RECLAIMS}
-        check_rtl(loaded)
-    return loaded
+    return stepped
 
 
-def check_rtl(loaded: trace.Trace) -> None:
-    """Replay a trace of one CPU on the RTL, and compare the number of decisions with the RTL's own counters, too."""
-    outcome = replay.replay(convert.for_engine(loaded))
+def check_counts(loaded: trace.Trace, outcome: replay.Outcome) -> None:
+    """See that the RTL has decided a trace alike, and compare the number of decisions with its own counters, too."""
     assert outcome.equal, outcome.output
     numbers = {name: kind["count"] for name, kind in outcome.report["cycles_by_kind"].items()}
     assert sum(numbers.get(name, 0) for name in DECIDED) == decisions(loaded)

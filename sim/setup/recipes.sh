@@ -53,7 +53,7 @@ make_model() {
 	local words=("${@:3}")
 	make -C sim/verilator -j"$jobs" RTL="$HWSWAP_ROOT/build/$2" OUT="$1" "${words[@]/#hwswap-/$1/hwswap-}"
 	[ ! -e "build/$2/engine.json" ] || cp "build/$2/engine.json" "$1"
-	rm -rf "$1"/{obj,verilated,core}
+	rm -rf "$1"/{obj,verilated}
 }
 
 # make_soc_model DIRECTORY OPTIONS

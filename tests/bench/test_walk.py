@@ -35,7 +35,7 @@ def test_a_wide_search_without_a_bound_is_a_missed_target() -> None:
     lines |= walk.entries("unpatched", printed(["nonfull", "again"], 7), SIZES)
     found = {(figure.what, figure.of): figure.value for figure in walk.figures({"lines": lines})}
     assert found["first call, 4 GiB", "unpatched"] == 28
-    assert len(found) == 10 and walk.table({"lines": lines}).row_count == 6
+    assert len(found) == 10
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from hwswap.compare import check
-from hwswap.compare.forced_lists import RECLAIMED_CLUSTER, RECLAIMED_SLOTS
-from hwswap.kernel import convert
 from hwswap.model.clusters import DISCARD, SOLIDSTATE
 from hwswap.traces import trace
 from hwswap.traces.records import Op
 from hwswap_map import Flag
+from same_decisions import RECLAIMS, check_steps
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -51,22 +49,9 @@ def test_the_model_goes_the_kernels_way(name):
     assert recorded.header.cpus == expected.cpus
     for op, least in expected.records.items():
         assert recorded.header.counts[op.name.lower()] >= least, op.name
-    outcome = check.replay(recorded)
-    assert outcome.difference is None, str(outcome.difference)
+    outcome = check_steps(recorded)
     assert outcome.decisions >= expected.decisions
-    reclaims = outcome.forced[RECLAIMED_SLOTS] + outcome.forced[RECLAIMED_CLUSTER]
-    others = sum(outcome.forced.values()) - reclaims
-    assert others <= (0 if expected.cpus == 1 else outcome.decisions // 100)
-    assert (reclaims > 0) == (name in RECLAIMING)
-
-
-@pytest.mark.parametrize("name", [name for name in TRACES if TRACES[name].cpus == 1 and name not in RECLAIMING])
-def test_on_one_cpu_the_model_decides_alone(name):
-    """Without the steps: nothing but the operations and, afterwards, the results."""
-    made = convert.plain(read(name))
-    outcome = check.replay(made)
-    assert outcome.difference is None, str(outcome.difference)
-    assert outcome.decisions >= TRACES[name].decisions
+    assert any(outcome.forced[cause] for cause in RECLAIMS) == (name in RECLAIMING)
 
 
 def test_the_kinds_of_devices_are_there():

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The loads, what is made of a guest's counters, and what is refused. No guest is started."""
 
-import io
 import json
 from pathlib import Path
 
@@ -10,7 +9,6 @@ from hwswap.cli import main as cli
 from hwswap.kernel.record import words_of
 from hwswap.loads import catalogue, command
 from hwswap.loads.figures import Collected, faults, figures, folios_out, spread
-from rich.console import Console
 
 
 def counters(load: str, run: int, when: str, **values: int) -> str:
@@ -88,17 +86,6 @@ def test_median_and_spread_are_over_the_runs():
 def test_what_is_a_fault(text, fault):
     found = faults(collect(text).runs)
     assert fault in found[0] if fault else found == []
-
-
-def test_the_table_has_what_was_counted():
-    runs = [figures(collect(printed(400)).runs["a", run]) for run in (0, 1)]
-    report = {"titles": {"a": "A"}, "loads": {"a": {"off": runs, "hint": runs}}}
-    console = Console(width=160, record=True, file=io.StringIO())
-    (view,) = command.tables(report)
-    console.print(view)
-    text = console.export_text()
-    assert "600 (400 to 800)" in text
-    assert "128 kB" not in text
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ import pytest
 from hwswap.cli.main import main
 from hwswap.project import paths
 from hwswap.traces import stream, trace
-from hwswap.traces.records import TraceError
+from hwswap.traces.records import Op, Record, TraceError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -134,6 +134,30 @@ def test_a_damaged_trace_is_read_or_refused(tmp_path: Path, data: bytes) -> None
         path.write_bytes(gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data)
         said = read_by_harness(path)
         assert said == "read", said
+
+
+@pytest.mark.parametrize(
+    ("version", "record", "said"),
+    [
+        (2, trace.node(1, 15), "read"),
+        (1, trace.node(1, 15), "operation 11 is unknown"),
+        (2, Record(Op.BEGIN, 0, 0, 0), "operation 32 is unknown"),
+        (2, trace.node(4, 1), "there is no CPU 4"),
+        (1, trace.alloc(4, 0, None), "CPU 4 is beyond"),
+        (1, trace.alloc(0, 10, None), "order 10 is above 9"),
+        (1, trace.swapon(2), "device 2 is beyond"),
+        (1, trace.free(0, 0, 510, 4), "not inside one cluster"),
+        (1, trace.free(0, 0, (1 << 32) - 1, 2), "not inside one cluster"),
+        (1, trace.prepare(0, 10, 0, 40_000), "priority 40000 does not fit"),
+    ],
+)
+def test_a_record_is_refused_by_the_harness(tmp_path: Path, version: int, record: Record, said: str) -> None:
+    """Whoever replays a file by hand has no reader in Python before it."""
+    fields = {"format": trace.FORMAT, "cpus": 4, "devices": 2, "clusters": 16, "counts": {"records": 1}}
+    text = json.dumps(fields).encode()
+    path = tmp_path / "trace.hwst"
+    path.write_bytes(PREFIX.pack(trace.MAGIC, version, len(text)) + text + struct.pack("<BBBBIIi", *record))
+    assert said in read_by_harness(path)
 
 
 @pytest.mark.parametrize("text", [b"[" * 100_000, b'{"a":' * 100_000, b"9" * 100_000, b'{"cpus":1e999}', b"\xff\xfe{}"])

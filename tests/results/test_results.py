@@ -7,6 +7,7 @@ import pytest
 from hwswap.cli import main as cli
 from hwswap.results import compare, schema, tables
 from hwswap.results.schema import Figure, ResultError
+from rich.console import Console
 
 
 def saved(folder, *figures, **more):
@@ -112,3 +113,12 @@ def test_verdict_is_by_the_best_software(tmp_path, tuned, engine, box, ratio):
 def test_pages_are_those_of_the_record():
     for path, text in tables.pages(schema.folder(schema.RECORD)).items():
         assert path.read_text() == text, f"{path.name} is not what results/ says: run `make docs`"
+
+
+def test_a_table_has_ratios_to_its_first_column(capsys):
+    figures = [Figure("free", of, value, "cycles", {"p50": 3}) for of, value in (("off", 2000), ("hint", 1500))]
+    figures += [Figure("no room", "hint", 7, "cycles")]
+    Console(width=100).print(tables.view("Cycles", figures))
+    rows = [[cell.strip() for cell in row.split("│")] for row in capsys.readouterr().out.splitlines()]
+    assert ["", "free", "2,000 (p50 3)", "1,500 (p50 3) (0.75)", ""] in rows
+    assert ["", "no room", "-", "7", ""] in rows

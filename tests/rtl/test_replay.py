@@ -19,6 +19,7 @@ from hwswap.traces.records import FIRST_VERSION
 from hwswap.traces.stream import Shape
 from hwswap.traces.trace import Op
 from run_seed import SEED
+from same_decisions import check_counts, decisions
 from watched_models import Reached
 
 DATA = Path(__file__).parents[1] / "data"
@@ -56,12 +57,8 @@ def memory(seed: int) -> list[str]:
     return [*options, "--seed", str(seed % 2147483646 + 1)]
 
 
-def must_be_equal(made: trace.Trace, name: str, *options: str) -> dict:
-    """Replay a trace; every decision must be equal. WAVES=1 keeps waves in build/regress/`name`.fst.
-
-    Returns:
-        The report.
-    """
+def must_be_equal(made: trace.Trace, name: str, *options: str) -> replay.Outcome:
+    """Replay a trace; every decision must be equal. WAVES=1 keeps waves in build/regress/`name`.fst."""
     print(name, *options)
     if WAVES:
         path = paths.BUILD / "regress" / f"{name}.fst"
@@ -70,7 +67,7 @@ def must_be_equal(made: trace.Trace, name: str, *options: str) -> dict:
     outcome = replay.replay(made, options, TIMEOUT, paths.REPLAY_WAVES if WAVES else paths.REPLAY)
     assert outcome.equal, outcome.output
     print(outcome.output)
-    return outcome.report
+    return outcome
 
 
 def test_the_streams_are_long_and_rich_enough():
@@ -94,23 +91,24 @@ def test_the_streams_are_long_and_rich_enough():
 @pytest.mark.parametrize("name", STREAMS)
 def test_random_streams_by_the_ring(name):
     shape = STREAMS[name]
-    report = must_be_equal(stream.generate(shape), f"{shape.seed}-{name}", *memory(shape.seed))
-    assert report["ops"] == shape.ops
+    outcome = must_be_equal(stream.generate(shape), f"{shape.seed}-{name}", *memory(shape.seed))
+    assert outcome.report["ops"] == shape.ops
 
 
 @pytest.mark.parametrize("options", ["--registers", "--latency 200", "--stall 60 --latency 3"])
 def test_random_streams_by_other_ways(options):
     """By the CPU pages; over a slow memory; with memory that withholds handshakes at random."""
     shape = Shape(SEED + 31, ops=10_000, span=8)
-    report = must_be_equal(stream.generate(shape), f"{shape.seed}{options.replace(' ', '')}", *options.split())
-    assert report["path"] == ("registers" if options == "--registers" else "ring")
+    outcome = must_be_equal(stream.generate(shape), f"{shape.seed}{options.replace(' ', '')}", *options.split())
+    assert outcome.report["path"] == ("registers" if options == "--registers" else "ring")
 
 
 @pytest.mark.parametrize("path", trace.of_one_cpu(DATA), ids=lambda path: path.name.partition(".")[0])
 def test_recorded_traces_with_any_memory(path):
-    """Registers before reset, and memory, are others than in lock-step."""
     operations = convert.for_engine(trace.read(path))
-    must_be_equal(operations, f"{SEED}-{path.name.partition('.')[0]}", *memory(SEED + 51))
+    outcome = must_be_equal(operations, f"{SEED}-{path.name.partition('.')[0]}", *memory(SEED + 51))
+    check_counts(operations, outcome)
+    assert decisions(operations) > 9_000
 
 
 def test_a_wrong_decision_is_found_and_named():

@@ -6,11 +6,8 @@ import json
 
 import pytest
 from hwswap.cli import main as cli
-from hwswap.results import schema
 from hwswap_soc.linux import linux, linux_figures, linux_image
 from hwswap_soc.linux.linux_result import Collected, failures
-from hwswap_soc.simulation import shown
-from rich.console import Console
 
 MODES = ("off", "hint")
 
@@ -101,15 +98,6 @@ def test_what_was_swapped_is_said():
         "off, order 4: 16 pages out, 1 whole folios, 43,750 cycles a page; 16 in, 37,500 cycles a page; "
         "65,536 bytes verified, 0 wrong"
     )
-
-
-def test_a_table_has_ratios_to_its_first_column(capsys):
-    figures = [schema.Figure("free", of, value, "cycles", {"p50": 3}) for of, value in (("off", 2000), ("hint", 1500))]
-    figures += [schema.Figure("no room", "hint", 7, "cycles")]
-    Console(width=100).print(shown.table("Cycles", figures))
-    rows = [[cell.strip() for cell in row.split("│")] for row in capsys.readouterr().out.splitlines()]
-    assert ["", "free", "2,000 (p50 3)", "1,500 (p50 3) (0.75)", ""] in rows
-    assert ["", "no room", "-", "7", ""] in rows
 
 
 def test_calls_are_figures_of_two_states():

@@ -28,6 +28,12 @@ def test_properties_go_by_their_names():
     assert proofs.property_of("dut.assert__chisel3_builtin_3") == proofs.OWN
 
 
+def test_the_cores_specification_fits_it(tmp_path):
+    """Its proofs take hours and are seldom run; those of the other parts are part of the short form."""
+    core = next(proof for proof in proof_list.PROOFS if proof.name == "core")
+    assert "twice" in proofs.Session(core, PARTS, tmp_path).prepare()
+
+
 def test_a_difference_is_shown_as_waves(tmp_path, monkeypatch):
     """The finder against a specification that lets a run begin at the slot itself."""
     with_source(tmp_path, monkeypatch, "(whole || at > last)", "(whole || at >= last)")

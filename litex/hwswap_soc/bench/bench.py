@@ -14,13 +14,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from hwswap.results import schema
+from hwswap.results import schema, tables
 from hwswap_litex import InputError
 from rich.console import Console
 
 from hwswap_soc.bench import harts, runs
 from hwswap_soc.bench.bench_result import SCHEMES, Report, parse
-from hwswap_soc.simulation import shown
 from hwswap_soc.simulation.run import LATENCY
 
 JOBS = max(1, min(4, os.cpu_count() or 1))
@@ -136,5 +135,5 @@ def run(options: argparse.Namespace) -> int:
     console.print(f"reading the cycle counter costs {report.platform['timer_overhead']} cycles, which are subtracted")
     if not report.platform["layout_fits"]:
         console.print("this compiler's code does not fit the layout that keeps it apart in the caches (docs/soc.md)")
-    console.print(shown.table("CPU cycles a call: mean over hits, misses and failures (ratio to stock)", measured))
+    console.print(tables.view("CPU cycles a call: mean over hits, misses and failures (ratio to stock)", measured))
     return 0

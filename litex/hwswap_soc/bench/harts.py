@@ -7,13 +7,12 @@ What `hwswap soc bench --cpu rocket4` does. Each scheme is two runs of their own
 import sys
 from dataclasses import dataclass
 
-from hwswap.results import schema
+from hwswap.results import schema, tables
 from rich.console import Console
 
 from hwswap_soc.bench import harts_result, runs
 from hwswap_soc.bench.bench_result import SCHEMES
 from hwswap_soc.bench.harts_result import LOADS, STATES, Measured
-from hwswap_soc.simulation import shown
 
 CPU = "rocket4"
 HARTS = 4
@@ -98,7 +97,7 @@ def run(latency: int, jobs: int) -> None:
         engine=build_hash,
     )
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 170)
-    console.print(shown.table("CPU cycles, waiting included (ratio to stock)", figures))
-    console.print(shown.table(f"Of them, on {HARTS} harts (ratio to stock)", harts_result.waits(measured)))
+    console.print(tables.view("CPU cycles, waiting included (ratio to stock)", figures))
+    console.print(tables.view(f"Of them, on {HARTS} harts (ratio to stock)", harts_result.waits(measured)))
     console.print(f"{platform}, engine build {build_hash}", soft_wrap=True)
     console.print("one clock for harts and engine; each hart has caches of 4 KiB each way", soft_wrap=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hwswap.project.paths import BUILD
-from hwswap.results import schema
+from hwswap.results import schema, tables
 from hwswap_litex import EngineInfo, InputError
 from rich.console import Console
 
@@ -247,7 +247,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         said = linux_figures.calls(collected)
     view = Console(width=None if sys.stdout.isatty() else 150, highlight=False)
-    view.print(shown.table("CPU cycles, median over all calls (ratio to the first mode)", said))
+    view.print(tables.view("CPU cycles, median over all calls (ratio to the first mode)", said))
     for note in linux_figures.swapped(collected):
         view.print(f"- {note}", soft_wrap=True)
     if options.bootargs:

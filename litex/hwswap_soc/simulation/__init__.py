@@ -3,6 +3,6 @@
 
 For the rooms above: `run.run`, which runs an image on a model, and its `Result`; `simsoc.TRAMPOLINES`, how Linux is
 started. `model` (what sim/setup/build calls) builds a model of `simsoc` and harness.cpp; `run` has the command
-`make soc-sim`, `shown` has what commands show. `rocket4` is a CPU that it alone can have. `dram` and
+`make soc-sim`, `shown` says how far it is. `rocket4` is a CPU that it alone can have. `dram` and
 `simsoc.ModelPlatform` serve tests of other designs as well.
 """

@@ -18,12 +18,10 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from rich.table import Table
-
 from hwswap.bench.offload_targets import Rates
 from hwswap.guest import mirror
 from hwswap.guest.qemu import Guest, GuestError, Machine
-from hwswap.project import paths, printed
+from hwswap.project import paths
 from hwswap.results.schema import Figure
 from hwswap.rtl.device_server import EngineServer, clocked_by_guest
 
@@ -226,26 +224,3 @@ def figures(report: dict[str, Any]) -> list[Figure]:
         what = f"{run['devices']} devices, {run['percent']} % full, {CHURN_MB:,} MB of churn on two CPUs"
         found.append(Figure(what, run["placement"], split(run), "folios", {"of": tried(run)}))
     return found
-
-
-def table(report: dict[str, Any]) -> Table:
-    """Return a table with a row for each case and placement: each seed's folios, and the mean."""
-    sizes = ", ".join(map(str, SIZES))
-    title = f"Large folios that were split; folios of {sizes} kB; in brackets the share of those swapped out"
-    view = printed.table(title, ("devices", "full", "placement", *(f"seed {s}" for s in SEEDS), "mean", "system time"))
-    for (devices, percent, placement), found in grouped(report).items():
-        seeds = {run["seed"]: f"{split(run):,}" for run in found}
-        share = 100 * sum(map(split, found)) / max(1, sum(map(tried, found)))
-        view.add_row(
-            str(devices),
-            f"{percent} %",
-            placement,
-            *(seeds.get(seed, "-") for seed in SEEDS),
-            f"{mean(map(split, found)):,.0f} ({share:.2f} %)",
-            f"{mean(run['ticks'] for run in found):,.1f} ticks",
-        )
-    for run in report["churn"]:
-        share = f"{split(run):,} ({100 * split(run) / max(1, tried(run)):.2f} %)"
-        cells = (str(run["devices"]), f"{run['percent']} %", f"{run['placement']}, {CHURN_MB:,} MB", share)
-        view.add_row(*cells, *["-"] * (len(SEEDS) - 1), share, "-")
-    return view

@@ -22,14 +22,13 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from statistics import mean
 from typing import Any, Literal
 
 from rich.console import Console
-from rich.table import Table
 
 from hwswap.bench import fallbacks, lines, offload_targets, targets, walk
 from hwswap.bench.offload_targets import FAIL, STATES, Figures
@@ -37,9 +36,9 @@ from hwswap.bench.targets import Target
 from hwswap.guest import mirror
 from hwswap.guest.machine import counting
 from hwswap.guest.qemu import Guest, GuestError, Machine
-from hwswap.project import artifacts, paths, printed
-from hwswap.results import schema
-from hwswap.results.schema import Figure
+from hwswap.project import artifacts, paths
+from hwswap.results import schema, tables
+from hwswap.results.schema import Figure, Result
 from hwswap.rtl.device_server import CLOCK_MHZ, EngineServer, clocked_by_guest
 
 OUTPUT = paths.BUILD / "bench-offload"
@@ -193,30 +192,6 @@ def figures(report: dict[str, Any]) -> Figures:
     return {(e["column"], e["op"], e["order"], e["state"]): e for e in report["bench"]}
 
 
-def table(report: dict[str, Any], title: str, cell: Callable[[Entry], str]) -> Table:
-    """Return a cell of each column, a row for each operation, order and state."""
-    view = printed.table(title, ("", *COLUMNS))
-    found = figures(report)
-    for op, order, state in dict.fromkeys((e["op"], e["order"], e["state"]) for e in report["bench"]):
-        row = [found.get((column, op, order, state)) for column in COLUMNS]
-        name = f"{lines.call({'op': op, 'order': order})}, {STATES.get(state, 'no room')}"
-        view.add_row(name, *(cell(entry) if entry else "-" for entry in row))
-    return view
-
-
-def typical(entry: Entry) -> str:
-    """Return the cell of what most calls take."""
-    return f"{entry['p50']:,.0f} / {entry['avg']:,.0f} / {entry['p99']:,.0f}"
-
-
-def rare(entry: Entry) -> str:
-    """Return the cell of what few calls take, and of all that ran."""
-    own = f" + {entry['engine']:,.0f}" if entry.get("engine") else ""
-    # The simulated engine needs time between calls.
-    work = "-" if entry["column"] == "engine" else f"{entry['all']:,.0f}{own}"
-    return f"{entry['p999']:,.0f} / {entry['max']:,} / {work}"
-
-
 def all_work(named: Iterable[tuple[str, str, Entry]]) -> Iterator[Figure]:
     """Return a figure for each row and column: all that ran, workers, interrupts and callbacks too, by calls.
 
@@ -238,8 +213,8 @@ def grants(by_thread: dict[int, float]) -> Iterator[Figure]:
         yield Figure(what, "grants", instructions, "instructions", {}, lines.TOLERANCE)
 
 
-def save(report: dict[str, Any]) -> None:
-    """Write the results of the parts that were measured."""
+def save(report: dict[str, Any]) -> Iterator[Result]:
+    """Write the results of the parts that were measured, and yield them."""
     if found := report.get("calls"):
         states = STATES | {FAIL: "no room"}
         facts = {
@@ -250,7 +225,7 @@ def save(report: dict[str, Any]) -> None:
             "short": found["short"],
         }
         named = [(line["column"], states[line["state"]], line) for line in found["bench"]]
-        schema.save(
+        yield schema.save(
             "calls",
             lines.figures(named),
             title="Calls of the allocator",
@@ -258,7 +233,7 @@ def save(report: dict[str, Any]) -> None:
             kernel=True,
             **facts,
         )
-        schema.save(
+        yield schema.save(
             "calls-all",
             [*all_work(named), *grants(found["thread"])],
             title="All that ran, by calls, and rare calls",
@@ -267,7 +242,7 @@ def save(report: dict[str, Any]) -> None:
             **facts,
         )
     if found := report.get("walk"):
-        schema.save(
+        yield schema.save(
             "longest-calls",
             walk.figures(found),
             title="Longest calls",
@@ -279,7 +254,7 @@ def save(report: dict[str, Any]) -> None:
         )
     if found := report.get("fallbacks"):
         sizes, seeds = (", ".join(map(str, values)) for values in (fallbacks.SIZES, fallbacks.SEEDS))
-        schema.save(
+        yield schema.save(
             "fall-backs",
             fallbacks.figures(found),
             title="Large folios that are split",
@@ -313,24 +288,17 @@ def run(options: argparse.Namespace) -> int:
         report["walk"] = walk.measure(OUTPUT, options.short)
     if options.part in ("all", "fall-backs"):
         report["fallbacks"] = fallbacks.measure(OUTPUT, options.short)
-    save(report)
-    tables: list[Table] = []
+    console = Console(width=170)
+    for result in save(report):
+        console.print(tables.view(result.title, result.figures))
     wanted: list[Target] = []
     if "calls" in report:
-        tables.append(table(report["calls"], "Guest instructions a call: p50 / average / p99", typical))
-        title = "Guest instructions a call: p99.9 / greatest / all that ran, workers too (+ the thread that grants)"
-        tables.append(table(report["calls"], title, rare))
         wanted += offload_targets.calls(figures(report["calls"]))
     if "walk" in report:
-        tables.append(walk.table(report["walk"]))
         wanted += walk.wanted(report["walk"])
     if "fallbacks" in report:
-        tables.append(fallbacks.table(report["fallbacks"]))
         wanted += offload_targets.fallbacks(fallbacks.rates(report["fallbacks"]))
-    tables.append(targets.table(wanted))
-    console = Console(width=170)
-    for view in tables:
-        console.print(view)
+    console.print(targets.table(wanted))
     missed = [target.name for target in wanted if not target.met]
     for name in missed:
         print(f"bench-offload: missed: {name}", file=sys.stderr)

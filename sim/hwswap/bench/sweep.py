@@ -23,12 +23,24 @@ from dask.distributed import Client, LocalCluster, as_completed
 from rich.console import Console
 from rich.progress import Progress
 
-from hwswap.compare import fallback
+from hwswap.compare.redo import redo
 from hwswap.kernel import convert
+from hwswap.model.policy import DeviceOrder, Hint, Placement, Policy, Scan
 from hwswap.project import paths
 from hwswap.results import schema
 from hwswap.rtl import replay
 from hwswap.traces import stream, trace
+from hwswap.traces.records import FAILED, Op
+
+POLICIES = {
+    "linux": Policy(),
+    "free-first": Policy(scan=Scan.FREE_FIRST),
+    "sequential": Policy(device=DeviceOrder.SEQUENTIAL),
+    "shared": Policy(hint=Hint.SHARED),
+    "random-trunk": Policy(hint=Hint.RANDOM_TRUNK),
+    "indexed": Policy(placement=Placement.INDEXED),
+}
+"""Policies of the engine, by the names that a sweep file has."""
 
 ENGINES = {"default": "model", "wide": "model-wide"}
 """Engine of a sweep file -> folder of build/ that has its replayer."""
@@ -101,7 +113,7 @@ def points(path: Path) -> list[Point]:
         loads, grid = found.pop("load"), found.pop("grid", {})
     except (OSError, KeyError, ValueError) as error:
         raise ValueError(f"{path} is no sweep, TOML with a table [load.NAME]: {error}") from error
-    known = {"engine": set(ENGINES), "policy": set(fallback.POLICIES), "load": set(loads)}
+    known = {"engine": set(ENGINES), "policy": set(POLICIES), "load": set(loads)}
     if odd := (found.keys() | (grid.keys() - AXES.keys() - {"load"})):
         raise ValueError(f"{path}: nobody knows '{min(odd)}': a grid has load, {', '.join(AXES)}")
     axes = {"load": tuple(loads), **AXES, **grid}
@@ -124,13 +136,14 @@ def points(path: Path) -> list[Point]:
 def measure(point: Point) -> dict[str, Any]:
     """Do a point's load under its policy on the golden model, and replay it on the engine."""
     loaded = point.records()
-    policy = fallback.POLICIES[point.policy]
-    rates, records = fallback.redo(loaded, replace(policy, seed=point.seed) if policy.pack() else policy)
+    policy = POLICIES[point.policy]
+    records = redo(loaded, replace(policy, seed=point.seed) if policy.pack() else policy)
     words = [f"--latency={point.latency}", f"--stall={point.stall}", f"--seed={point.seed}"]
     outcome = replay.replay(trace.Trace(loaded.header, records), words, PATIENCE, _program(point.engine))
     if not outcome.equal:
         raise RuntimeError(f"{point.what}: the engine does not decide as the golden model")
-    counts = {"tried": rates.tried.total(), "failed": rates.failed.total()}
+    tried = [record for record in records if record.op == Op.ALLOC]
+    counts = {"tried": len(tried), "failed": sum(record.type == FAILED for record in tried)}
     return {"key": point.key(), "point": point.what, "cycles": outcome.report["cycles_per_op"], **counts}
 
 

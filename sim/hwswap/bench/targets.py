@@ -17,8 +17,6 @@ class Target:
     measured: str
     wanted: str
     met: bool
-    there: bool = True
-    """Whether there was anything to measure."""
 
 
 def table(targets: Iterable[Target]) -> Table:

@@ -12,14 +12,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-
 from hwswap.bench import fallbacks
 from hwswap.bench.lines import TOLERANCE
 from hwswap.bench.targets import Target
 from hwswap.guest.initramfs import kernel_modules
 from hwswap.guest.qemu import Guest, GuestError, Machine
-from hwswap.project import artifacts, paths, printed
+from hwswap.project import artifacts, paths
 from hwswap.results.schema import Figure
 
 GUEST = paths.ROOT / "sim/guest"
@@ -97,16 +95,6 @@ def figures(report: dict[str, Any]) -> list[Figure]:
         )
         for (kernel, call, gib), line in report["lines"].items()
     ]
-
-
-def table(report: dict[str, Any]) -> Table:
-    """Return a table with a row for each kind of call and size of swap."""
-    view = printed.table("Instructions of the longest call that finds no room for 64 kB", ("", "GiB", *KERNELS))
-    lines: Lines = report["lines"]
-    for call, gib in dict.fromkeys((call, gib) for _, call, gib in lines):
-        cells = (lines.get((kernel, call, gib)) for kernel in KERNELS)
-        view.add_row(CALLS[call], str(gib), *(f"{line['max']:,}" if line else "-" for line in cells))
-    return view
 
 
 def wanted(report: dict[str, Any]) -> list[Target]:

@@ -7,7 +7,6 @@ from hwswap.cli.parser import Commands, command, group, of_module
 DEMO = of_module("hwswap.bench.demo", seed, arguments=None)
 EXPERIMENTS = of_module("hwswap.experiments.command", short, seed)
 ENGINE = of_module("hwswap.bench.engine_cycles", jobs)
-TABLES = of_module("hwswap.bench.swap_tables", short, seed, arguments=None)
 OFFLOAD = of_module("hwswap.bench.offload", short)
 LOADS = of_module("hwswap.loads.command", short, seed, output_folder)
 
@@ -18,6 +17,5 @@ def add_commands(commands: Commands) -> None:
     command(commands, "experiments", "published tables on swap allocation, made again in kind", EXPERIMENTS)
     actions = group(commands, "bench", "measure the engine and the driver")
     command(actions, "engine", "the engine's cycles on traces, beside the targets", ENGINE)
-    command(actions, "tables", "the engine's commands on swap tables", TABLES)
     command(actions, "offload", "grants: cost of calls, and fall-backs of large folios, in Linux", OFFLOAD)
     command(actions, "loads", "swap benchmarks by the names of maintainers: usemem, memhog, Redis, ...", LOADS)

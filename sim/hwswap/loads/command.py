@@ -15,15 +15,14 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from hwswap.guest.machine import counting
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.loads import catalogue
 from hwswap.loads.figures import Collected, faults, figures, spread
-from hwswap.project import artifacts, paths, printed
+from hwswap.project import artifacts, paths
 from hwswap.project.arguments import count
-from hwswap.results import schema
+from hwswap.results import schema, tables
 from hwswap.rtl.device_server import clocked_by_guest
 
 OUTPUT = paths.BUILD / "bench-loads"
@@ -114,27 +113,6 @@ def measure(loads: list[catalogue.Load], options: argparse.Namespace) -> Report:
     return report
 
 
-def _cell(value: tuple[float, float, float] | None) -> str:
-    if value is None:
-        return "-"
-    median, least, greatest = (f"{number:,.0f}" for number in value)
-    return median if least == greatest else f"{median} ({least} to {greatest})"
-
-
-def tables(report: Report) -> list[Table]:
-    """Returns a table for each load: a row a figure, a column a kernel or mode. Rows that say nothing are left out."""
-    views = []
-    for name, columns in report["loads"].items():
-        view = printed.table(f"{name}: {report['titles'][name]}", ("median (least to greatest)", *columns))
-        values = {column: spread(runs) for column, runs in columns.items()}
-        for row in next(iter(values.values())):
-            cells = [values[column][row] for column in columns]
-            if any(cell is not None and any(cell) for cell in cells):
-                view.add_row(row, *map(_cell, cells))
-        views.append(view)
-    return views
-
-
 def column_list(text: str) -> list[str]:
     """Returns the columns that are named, with commas between."""
     names = text.split(",")
@@ -165,7 +143,7 @@ def run(options: argparse.Namespace) -> int:
     loads = catalogue.loads(options.loads)
     options.output.mkdir(parents=True, exist_ok=True)
     report = measure(loads, options)
-    schema.save(
+    saved = schema.save(
         "bench-loads",
         [
             schema.Figure(f"{load}: {row}", column, values[0], row, {"least": values[1], "greatest": values[2]})
@@ -183,9 +161,7 @@ def run(options: argparse.Namespace) -> int:
         seed=options.seed,
         short=options.short,
     )
-    console = Console(width=170)
-    for view in tables(report):
-        console.print(view)
+    Console(width=170).print(tables.view(saved.title, saved.figures))
     print(
         "instructions are those of one guest CPU, blind to waiting and cache misses; the engine's own are not in them"
     )

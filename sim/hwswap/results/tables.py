@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results as tables of pages: docs/results.md, and those of README.
+"""Results as tables: of docs/results.md, of README, and of the terminal.
 
 docs/results.md is made whole: the results on record in the order of results/pages.toml, each with the remarks that are
 beside it as results/NAME.md. README's verdict and its checks are between comments, its picture is docs/ratios.svg.
@@ -9,10 +9,12 @@ import itertools
 import math
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from hwswap.project import paths
+from rich.table import Table
+
+from hwswap.project import paths, printed
 from hwswap.results import picture
 from hwswap.results.schema import RECORD, Figure, Result, ResultError
 
@@ -48,6 +50,31 @@ def grid(result: Result) -> tuple[list[str], list[list[Figure | None]], list[str
     rows = list(dict.fromkeys(figure.what for figure in result.figures))
     found = {(figure.what, figure.of): figure for figure in result.figures}
     return columns, [[found.get((row, column)) for column in columns] for row in rows], rows
+
+
+def view(title: str, figures: Iterable[Figure]) -> Table:
+    """Return a table for the terminal, a row for each thing that was measured, its ratio to the first column in brackets.
+
+    Args:
+        title: of the table.
+        figures: of which each goes into the column that it is of.
+    """
+    rows: dict[str, dict[str, Figure]] = {}
+    columns: dict[str, None] = {}
+    units: dict[str, None] = {}
+    for figure in figures:
+        rows.setdefault(figure.what, {})[figure.of] = figure
+        columns[figure.of] = units[figure.unit] = None
+    made = printed.table(title, (", ".join(units), *columns))
+    first = next(iter(columns), "")
+    for what, found in rows.items():
+        base = found.get(first)
+        texts = [cell(found.get(column)) for column in columns]
+        for number, column in enumerate(columns):
+            if number and column in found and base and base.value:
+                texts[number] += f" ({found[column].value / base.value:.2f})"
+        made.add_row(what, *texts)
+    return made
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <sstream>
 
 namespace hwswap::test {
 namespace {
@@ -28,9 +27,8 @@ protected:
     FlatMemory memory(0x1000, made.memory_bytes);
     FakeEngine engine(memory);
     engine.busy_until = busy;
-    std::ostringstream shown;
     try {
-      return play(made, engine, memory, shown).value_or("");
+      return play(made, engine, memory).value_or("");
     } catch (const EngineError &error) {
       return error.what();
     }
@@ -90,24 +88,6 @@ TEST_F(ScriptTest, BeatsAreCounted) {
   // The fake engine's registers are plain words, so what they say is what was written.
   EXPECT_EQ(outcome("mark\nbeats 0x80 0x88\n"), "");
   EXPECT_EQ(outcome("mark\nwrite 0x80 7 0xff\nbeats 0x80 0x88\n"), "line 4 (): register 0x80 is 0x7 and must be 0x0");
-}
-
-TEST_F(ScriptTest, RegistersAreShown) {
-  const Script made = script("memory 64\nwrite 0x40 0x123 0xff\nshow 0x40\n");
-  FlatMemory memory(0x1000, made.memory_bytes);
-  FakeEngine engine(memory);
-  std::ostringstream shown;
-  EXPECT_EQ(play(made, engine, memory, shown), std::nullopt);
-  EXPECT_EQ(shown.str(), "line 3: register 0x40 is 0x123\n");
-}
-
-TEST_F(ScriptTest, CyclesAreShown) {
-  const Script made = script("memory 64\nclock\npass 7\nclock\n");
-  FlatMemory memory(0x1000, made.memory_bytes);
-  FakeEngine engine(memory);
-  std::ostringstream shown;
-  EXPECT_EQ(play(made, engine, memory, shown), std::nullopt);
-  EXPECT_EQ(shown.str(), "line 2: cycle 0\nline 4: cycle 7\n");
 }
 
 TEST_F(ScriptTest, TheMemoryIsWhereTheScriptWantsIt) {

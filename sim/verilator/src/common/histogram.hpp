@@ -14,10 +14,7 @@ public:
   void add(uint64_t value) {
     ++counts_[value];
     ++count_;
-    sum_ += value;
   }
-
-  uint64_t count() const { return count_; }
 
   /// The smallest number that at least `percent` per cent of all are not above; 0 when empty.
   uint64_t percentile(unsigned percent) const {
@@ -30,32 +27,22 @@ public:
     return 0;
   }
 
-  /// {"count", "mean", "min", "p50", "p90", "p99", "max"}; count alone when empty.
+  /// {"count", "p50", "p99", "max", "all"}, the last as [[number, how often], ...] in rising order; count alone when
+  /// empty.
   nlohmann::json json() const {
     nlohmann::json out = {{"count", count_}};
     if (count_) {
-      out["mean"] = static_cast<double>(sum_) / static_cast<double>(count_);
-      out["min"] = counts_.begin()->first;
       out["p50"] = percentile(50);
-      out["p90"] = percentile(90);
       out["p99"] = percentile(99);
       out["max"] = counts_.rbegin()->first;
+      out["all"] = counts_;
     }
-    return out;
-  }
-
-  /// Everything: [[number, how often], ...] in rising order.
-  nlohmann::json all() const {
-    nlohmann::json out = nlohmann::json::array();
-    for (const auto &[value, count] : counts_)
-      out.push_back({value, count});
     return out;
   }
 
 private:
   std::map<uint64_t, uint64_t> counts_;
   uint64_t count_ = 0;
-  uint64_t sum_ = 0;
 };
 
 } // namespace hwswap

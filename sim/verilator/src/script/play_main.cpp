@@ -15,7 +15,7 @@ int run(const std::string &path, const SimulationOptions &options) {
   const Script script = read_script(path);
   FlatMemory memory(script.memory_base, script.memory_bytes);
   VerilatedEngine engine(memory, options);
-  if (const auto wrong = play(script, engine, memory, std::cout)) {
+  if (const auto wrong = play(script, engine, memory)) {
     std::cerr << "hwswap-play: " << path << ": " << *wrong << '\n';
     return 1;
   }

@@ -22,8 +22,8 @@ const std::map<std::string, Form> forms = {
     {"poll", {ScriptOp::poll, 4}},     {"settle", {ScriptOp::settle, 1}}, {"pass", {ScriptOp::pass, 1}},
     {"expect", {ScriptOp::expect, 3}}, {"read", {ScriptOp::read, 3}},     {"irq", {ScriptOp::irq, 1}},
     {"idle", {ScriptOp::idle, 1}},     {"mark", {ScriptOp::mark, 0}},     {"beats", {ScriptOp::beats, 2}},
-    {"reset", {ScriptOp::reset, 0}},   {"show", {ScriptOp::show, 1}},     {"clock", {ScriptOp::clock, 0}},
-    {"note", {ScriptOp::note, 0}},     {"hold", {ScriptOp::hold, 1}},     {"together", {ScriptOp::together, 1}},
+    {"reset", {ScriptOp::reset, 0}},   {"hold", {ScriptOp::hold, 1}},     {"together", {ScriptOp::together, 1}},
+    {"note", {ScriptOp::note, 0}},
 };
 
 std::string hex(uint64_t value) {
@@ -81,8 +81,7 @@ ScriptLine parse(const std::string &text) {
 /// One line after the other, with what the last note said for messages.
 class Player {
 public:
-  Player(Engine &engine, FlatMemory &memory, std::ostream &shown)
-      : engine_(engine), memory_(memory), shown_(shown), named_(memory.size() / 8) {}
+  Player(Engine &engine, FlatMemory &memory) : engine_(engine), memory_(memory), named_(memory.size() / 8) {}
 
   std::optional<std::string> step(const ScriptLine &line, size_t number) {
     number_ = number;
@@ -137,13 +136,6 @@ public:
       break;
     case ScriptOp::hold:
       engine_.hold_memory(a != 0);
-      break;
-    case ScriptOp::show:
-      shown_ << "line " << number_ << ": register " << hex(a) << " is "
-             << hex(engine_.read_register(static_cast<uint32_t>(a))) << '\n';
-      break;
-    case ScriptOp::clock:
-      shown_ << "line " << number_ << ": cycle " << engine_.cycles() << '\n';
       break;
     case ScriptOp::note:
       note_ = line.text;
@@ -211,7 +203,6 @@ private:
 
   Engine &engine_;
   FlatMemory &memory_;
-  std::ostream &shown_;
   std::vector<bool> named_;
   /// Beats read and written at the last mark.
   std::array<uint64_t, 2> marked_{};
@@ -254,8 +245,8 @@ Script read_script(const std::string &path) {
   return script;
 }
 
-std::optional<std::string> play(const Script &script, Engine &engine, FlatMemory &memory, std::ostream &shown) {
-  Player player(engine, memory, shown);
+std::optional<std::string> play(const Script &script, Engine &engine, FlatMemory &memory) {
+  Player player(engine, memory);
   for (size_t i = 0; i < script.lines.size(); ++i)
     if (auto wrong = player.step(script.lines[i], i + 2)) // the first line is the memory's
       return wrong;

@@ -6,7 +6,6 @@
 #include "engine/engine.hpp"
 
 #include <array>
-#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,8 +31,6 @@ namespace hwswap {
 ///   beats READ WRITE              two registers must be the beats read and written since then
 ///   reset                         the reset input is asserted
 ///   hold LEVEL                    1: memory takes and answers nothing from here on; 0: it does again
-///   show ADDRESS                  a register's value is printed
-///   clock                         so are the cycles since the engine was made
 ///   note TEXT                     what comes next, for messages
 enum class ScriptOp {
   put,
@@ -51,8 +48,6 @@ enum class ScriptOp {
   beats,
   reset,
   hold,
-  show,
-  clock,
   note
 };
 
@@ -73,9 +68,8 @@ struct Script {
 /// Reads a script, plain or gzipped; a UserError names the file, line and what is wrong.
 Script read_script(const std::string &path);
 
-/// Plays a script; in the end words of memory that it did not name must be zeros, as in the beginning. What it wants
-/// shown goes to `shown`, a line each. Returns what was not as it must be, or nothing. An engine that does not come to
-/// what a line waits for is an EngineError.
-std::optional<std::string> play(const Script &script, Engine &engine, FlatMemory &memory, std::ostream &shown);
+/// Plays a script; in the end words of memory that it did not name must be zeros, as in the beginning. Returns what was
+/// not as it must be, or nothing. An engine that does not come to what a line waits for is an EngineError.
+std::optional<std::string> play(const Script &script, Engine &engine, FlatMemory &memory);
 
 } // namespace hwswap

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operations of a trace once more, under another policy: what falls back then.
+"""The operations of a trace once more, under another policy.
 
 Slots are given elsewhere, so what a trace frees is looked up by what it had been given for. An allocation of a large
 order that fails falls back to as many single slots as it wanted, as the kernel's reclaim does when it splits the folio.
@@ -7,39 +7,19 @@ Where the trace's own allocation had failed, the attempt is made and given back 
 single slots are in the trace.
 """
 
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from hwswap_map import Status
 
 from hwswap.compare.operations import model_for, step
-from hwswap.model.policy import DeviceOrder, Hint, Placement, Policy, Scan
+from hwswap.model.policy import Policy
 from hwswap.model.rows import SLOTS
 from hwswap.traces import records
 from hwswap.traces.records import FAILED, FIRST_DETAIL, Op, Record
 from hwswap.traces.trace import ClusterMap, Trace
 
-POLICIES = {
-    "linux": Policy(),
-    "free-first": Policy(scan=Scan.FREE_FIRST),
-    "sequential": Policy(device=DeviceOrder.SEQUENTIAL),
-    "shared": Policy(hint=Hint.SHARED),
-    "random-trunk": Policy(hint=Hint.RANDOM_TRUNK),
-    "indexed": Policy(placement=Placement.INDEXED),
-}
-"""What is compared, by name."""
-
 Place = tuple[int, int]
 """Device and slot."""
-
-
-@dataclass
-class Rates:
-    """How many allocations of each order were tried, and how many failed."""
-
-    tried: Counter[int] = field(default_factory=Counter)
-    failed: Counter[int] = field(default_factory=Counter)
 
 
 class Redo:
@@ -50,7 +30,6 @@ class Redo:
         self.trace = trace
         self.model = model_for(trace)
         self.clusters = ClusterMap()
-        self.rates = Rates()
         self.records: list[Record] = []
         self.held: dict[Place, Place] = {}
         self.discarding: dict[int, list[int]] = {}
@@ -58,8 +37,8 @@ class Redo:
             self.model.set_policy(policy)
             self.records.append(records.policy(policy))
 
-    def run(self) -> Rates:
-        """Do all operations; `records` then holds what was done, with the model's decisions."""
+    def run(self) -> list[Record]:
+        """Do all operations; return what was done, with the model's decisions."""
         for record in self.trace.records:
             if record.op == Op.ALLOC:
                 self.alloc(record)
@@ -72,7 +51,7 @@ class Redo:
                     self.empty(record.type)
                     self.discarding.pop(record.type, None)
                 self.done(record)
-        return self.rates
+        return self.records
 
     def done(self, record: Record) -> None:
         """Do an operation that is no decision."""
@@ -81,11 +60,9 @@ class Redo:
         self.records.append(record)
 
     def attempt(self, cpu: int, order: int) -> Place | None:
-        """Allocate, and note how that ended."""
+        """Allocate."""
         found = self.model.alloc(cpu, order)
         self.records.append(records.alloc(cpu, order, found))
-        self.rates.tried[order] += 1
-        self.rates.failed[order] += found is None
         return found
 
     def alloc(self, record: Record) -> None:
@@ -144,7 +121,6 @@ def together(places: list[Place]) -> Iterator[tuple[int, int, int]]:
         at += nr
 
 
-def redo(trace: Trace, policy: Policy) -> tuple[Rates, list[Record]]:
-    """Return what falls back under a policy, and all operations with the golden model's decisions."""
-    doing = Redo(trace, policy)
-    return doing.run(), doing.records
+def redo(trace: Trace, policy: Policy) -> list[Record]:
+    """Return all operations under a policy, with the golden model's decisions."""
+    return Redo(trace, policy).run()

@@ -4,9 +4,9 @@
 import pytest
 from allocators import SSD
 from hwswap.compare import check
-from hwswap.compare.fallback import POLICIES, redo, together
+from hwswap.compare.redo import redo, together
 from hwswap.model.clusters import DISCARD
-from hwswap.model.policy import Policy
+from hwswap.model.policy import DeviceOrder, Hint, Placement, Policy, Scan
 from hwswap.model.rows import SLOTS
 from hwswap.traces import stream, trace
 from hwswap.traces.records import FAILED, Op
@@ -19,29 +19,36 @@ def made(*records: trace.Record) -> trace.Trace:
     return trace.complete(header, list(records))
 
 
+POLICIES = [
+    Policy(scan=Scan.FREE_FIRST),
+    Policy(device=DeviceOrder.SEQUENTIAL),
+    Policy(hint=Hint.RANDOM_TRUNK),
+    Policy(placement=Placement.INDEXED),
+]
+
+
 @pytest.fixture(scope="module")
 def streamed() -> trace.Trace:
     shape = Shape(5, ops=4000, span=4, cpus=2)
     return trace.complete(stream.header(shape), list(stream.Stream(shape)))
 
 
-def test_under_its_own_policy_nothing_falls_back_that_did_not(streamed):
+def test_under_its_own_policy_the_same_allocations_fail(streamed):
     """A stream's failures are not followed by single slots; what is tried is what is in the stream."""
-    found, _ = redo(streamed, Policy())
-    recorded = [record for record in streamed.records if record.op == Op.ALLOC]
-    large = [record for record in recorded if record.order]
-    assert sum(found.tried[order] for order in range(1, 10)) == len(large)
-    assert sum(found.failed[order] for order in range(1, 10)) == sum(record.type == FAILED for record in large)
+    large = [
+        [r[1:5] for r in records if r.op == Op.ALLOC and r.order]
+        for records in (streamed.records, redo(streamed, Policy()))
+    ]
+    assert large[0] == large[1]
 
 
-@pytest.mark.parametrize("name", POLICIES)
-def test_what_was_done_is_what_the_model_does(streamed, name):
-    found, records = redo(streamed, POLICIES[name])
+@pytest.mark.parametrize("policy", POLICIES, ids=str)
+def test_what_was_done_is_what_the_model_does(streamed, policy):
+    records = redo(streamed, policy)
     again = made(*records)
     again.header.cpus = streamed.header.cpus
     outcome = check.replay(trace.complete(again.header, records))
     assert outcome.difference is None, str(outcome.difference)
-    assert outcome.decisions == found.tried.total()
 
 
 def test_a_large_order_that_fails_falls_back_to_single_slots():
@@ -60,10 +67,9 @@ def test_a_large_order_that_fails_falls_back_to_single_slots():
     records.insert(5, alloc(1, 3, (0, SLOTS)))
     two = made(*records)
     two.header.cpus = 2
-    found, after = redo(two, POLICIES["free-first"])
-    assert (found.tried[9], found.failed[9]) == (1, 1)
-    assert found.tried[0] == SLOTS
-    assert found.failed[0] == 0
+    after = redo(two, Policy(scan=Scan.FREE_FIRST))
+    assert [record.type for record in after if record.op == Op.ALLOC and record.order == 9] == [FAILED]
+    assert [record.type for record in after if record.op == Op.ALLOC and record.order == 0] == [0] * SLOTS
     assert sum(record.b for record in after if record.op == Op.FREE) == 8 + SLOTS, "all single slots are freed"
 
 
@@ -81,7 +87,7 @@ def test_what_is_held_on_a_device_that_goes_is_freed():
         swapoff(0),
     ]
     assert check.check(made(*records)) is None
-    _, after = redo(made(*records), POLICIES["sequential"])
+    after = redo(made(*records), Policy(device=DeviceOrder.SEQUENTIAL))
     frees = [(record.type, record.b) for record in after if record.op == Op.FREE]
     assert frees == [(0, 16), (0, 32)]
 
@@ -92,7 +98,7 @@ def test_a_discard_ends_with_its_device():
     first = [prepare(0, 3 * SLOTS, SSD | DISCARD, -1), swapon(0), *given, free(0, 0, 2 * SLOTS, SLOTS)]
     going = [discard_take(0, 2 * SLOTS), swapoff_begin(0), swapoff(0)]
     second = [prepare(0, 2 * SLOTS, SSD | DISCARD, -1), swapon(0), given[0], free(0, 0, SLOTS, SLOTS)]
-    _, records = redo(made(*first, *going, *second, discard_take(0, SLOTS), discard_done(0, SLOTS)), Policy())
+    records = redo(made(*first, *going, *second, discard_take(0, SLOTS), discard_done(0, SLOTS)), Policy())
     assert [record.a for record in records if record.op == Op.DISCARD_DONE] == [SLOTS]
 
 

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long an allocation takes under PLACEMENT: INDEXED, on streams that are made to take long (docs/engine.md).
+"""How long operations take on a recorded trace, and an allocation under PLACEMENT: INDEXED on streams that take long.
 
-What is promised is for one visit of a device, and for each further one: the golden model counts the visits, and the
-longest allocation of a stream may not take longer than its longest walk along the devices may.
+Of the latter (docs/engine.md), what is promised is for one visit of a device, and for each further one: the golden
+model counts the visits, and the longest allocation of a stream may not take longer than its longest walk along the
+devices may.
 """
 
 import random
 from collections import Counter
 
 import pytest
-from hwswap.bench.engine_cycles import INDEXED, measure
-from hwswap.compare import fallback, operations
+from hwswap.bench.engine_cycles import DATA, INDEXED, goals, measure, measure_file
+from hwswap.compare import operations
+from hwswap.compare.redo import redo
 from hwswap.model.golden import BLKDEV, DISCARD, SOLIDSTATE, VISITS
 from hwswap.model.policy import Placement, Policy
 from hwswap.model.rows import SLOTS
@@ -47,13 +49,8 @@ def promised(visits: int, rotating: int) -> int:
 
 
 def allocations(records, shape: Shape) -> Counter[int]:
-    """Return how many allocations on the core take so many cycles."""
-    groups = measure(trace.complete(header(shape), records), "longest")["groups"]
-    found = Counter()
-    for group in groups:
-        if group["kind"] == "alloc":
-            found.update({int(cycles): number for cycles, number in group["cycles"]})
-    return found
+    """Return how many allocations take so many cycles in the core."""
+    return measure(trace.complete(header(shape), records), "longest").allocs
 
 
 @pytest.mark.parametrize("number", range(12))
@@ -62,7 +59,7 @@ def test_no_allocation_of_a_random_stream_takes_longer_than_promised(walking, nu
     features = frozenset(name for name in ("discard", "rotating") if rng.random() < 0.7)
     devices, span = rng.choice((1, 2, 3, 4, 8)), rng.choice((3, 12, 24))
     shape = Shape(rng.getrandbits(32), 6000, devices, cpus=3, clusters=128, span=span, features=features)
-    _, done = fallback.redo(generate(shape), fallback.POLICIES["indexed"])
+    done = redo(generate(shape), Policy(placement=Placement.INDEXED))
     took = allocations(done, shape)
     most = promised(*walking.longest)
     # More than an allocation takes that goes on at its CPU's place: the index was asked.
@@ -101,3 +98,8 @@ def test_devices_that_wait_for_discards_are_visited_as_often_as_there_is_patienc
     assert visits == VISITS and rotating in (0, VISITS)
     took = max(allocations(records, shape))
     assert FURTHER * VISITS < took <= promised(visits, rotating), (took, promised(visits, rotating))
+
+
+def test_a_recorded_trace_meets_the_targets():
+    linux, indexed = measure_file(DATA / "fragmented.hwst.gz")
+    assert [target for target in goals([linux], [indexed]) if not target.met] == []
