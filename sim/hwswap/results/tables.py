@@ -53,7 +53,7 @@ def grid(result: Result) -> tuple[list[str], list[list[Figure | None]], list[str
 
 
 def view(title: str, figures: Iterable[Figure]) -> Table:
-    """Return a table for the terminal, a row for each thing that was measured, its ratio to the first column in brackets.
+    """Return a table for the terminal, a row for each thing measured, its ratio to the first column in brackets.
 
     Args:
         title: of the table.
