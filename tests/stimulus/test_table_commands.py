@@ -2,13 +2,13 @@
 """Random table commands: all kinds of them come, with all their outcomes, and the same seed gives the same."""
 
 import random
+from types import SimpleNamespace
 
 from hwswap.model.rows import SLOTS
-from hwswap.model.tables import Tables
-from hwswap.stimulus.table_commands import PAGE, Bytes, Places, RandomTableCommands
+from hwswap.model.tables import Memory, Tables
+from hwswap.stimulus.table_commands import PAGE, Places, RandomTableCommands
 from hwswap_map import Opcode, Status
 from run_seed import SEED
-from tabled import Device
 
 PLACES = Places(
     pages=[PAGE * i for i in range(100, 140)],
@@ -18,8 +18,8 @@ PLACES = Places(
 
 
 def generator(seed: int) -> RandomTableCommands:
-    memory = Bytes()
-    devices = {0: Device(6 * SLOTS - 17), 3: Device(4 * SLOTS), 6: Device(300)}
+    memory = Memory()
+    devices = {type_: SimpleNamespace(pages=n) for type_, n in ((0, 6 * SLOTS - 17), (3, 4 * SLOTS), (6, 300))}
     return RandomTableCommands(random.Random(seed), Tables(memory, devices), memory, PLACES)
 
 
@@ -48,7 +48,7 @@ def test_every_command_ends_in_all_its_ways():
 def test_a_batch_is_right_when_all_its_words_are_put_before():
     """What the host writes for one command of a batch disturbs no other."""
     made = generator(SEED + 2)
-    again = Bytes()
+    again = Memory()
     tables = Tables(again, made.tables.devices)
     for _ in range(40):
         puts, commands = made.draw(30)

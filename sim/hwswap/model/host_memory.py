@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What lies in the memory that host and engine share: commands, and clusters as DUMP writes them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import hwswap_map as m
 from hwswap_map import Flag, Opcode
@@ -82,28 +82,3 @@ class ClusterState:
         links = m.MEM_CLUSTER_STATE_LINKS_NEXT.put(_LINK) if self.behind is not None else 0
         links |= m.MEM_CLUSTER_STATE_LINKS_PREV.put(_LINK) if self.before is not None else 0
         return [_WORD] * (1 + SLOTS // 64) + [links]
-
-    def is_shown(self, seen: "ClusterState") -> bool:
-        """Tell whether what an engine has written is this."""
-        before = seen.before if self.before is None else self.before
-        behind = seen.behind if self.behind is None else self.behind
-        return seen == replace(self, before=before, behind=behind)
-
-    @classmethod
-    def unpack(cls, data: bytes) -> "ClusterState":
-        """Read the 80 bytes in memory; a count that is not the bitmap's is a ValueError."""
-        if len(data) != m.MEM_CLUSTER_STATE_BYTES:
-            raise ValueError(f"a cluster state is {m.MEM_CLUSTER_STATE_BYTES} bytes, not {len(data)}")
-        meta = int.from_bytes(data[: m.MEM_CLUSTER_STATE_BITMAP_OFFSET], "little")
-        links = int.from_bytes(data[m.MEM_CLUSTER_STATE_LINKS_OFFSET :], "little")
-        bitmap = int.from_bytes(data[m.MEM_CLUSTER_STATE_BITMAP_OFFSET : m.MEM_CLUSTER_STATE_LINKS_OFFSET], "little")
-        count = m.MEM_CLUSTER_STATE_META_COUNT.get(meta)
-        if count != bitmap.bit_count():
-            raise ValueError(f"COUNT is {count}, the bitmap has {bitmap.bit_count()} slots in use")
-        return cls(
-            bitmap,
-            m.MEM_CLUSTER_STATE_META_ORDER.get(meta),
-            Flag(m.MEM_CLUSTER_STATE_META_FLAG.get(meta)),
-            m.MEM_CLUSTER_STATE_LINKS_PREV.get(links),
-            m.MEM_CLUSTER_STATE_LINKS_NEXT.get(links),
-        )

@@ -9,7 +9,7 @@ from hwswap_map import Opcode, Status, TableKind
 
 from hwswap.model.host_memory import Command
 from hwswap.model.rows import SLOTS
-from hwswap.model.table_words import KINDS, WORD_BYTES, kind_of
+from hwswap.model.table_words import KINDS, kind_of
 from hwswap.model.tables import Answer, Extent, Memory, Tables, slot_of
 
 CHANGING = (Opcode.TABLE_FILL, Opcode.TABLE_CLEAR, Opcode.TABLE_REPLACE)
@@ -87,6 +87,6 @@ class ObservedTables(Tables):
         if opcode == Opcode.TABLE_SCAN:
             return {kind_of(self.words(command.type, *divmod(answer.result, SLOTS), 1)[0]).name}
         if opcode == Opcode.TABLE_COUNT:
-            counts = self.memory.read(command.arg2, WORD_BYTES * KINDS)
-            return {kind.name for kind in TableKind if any(counts[WORD_BYTES * kind : WORD_BYTES * (kind + 1)])}
+            counts = self.memory.load(command.arg2, KINDS)
+            return {kind.name for kind in TableKind if counts[kind]}
         return {kind.name for kind in before}

@@ -7,7 +7,7 @@ kernel does with these words under the cluster's lock (mm/swap_state.c, mm/swapf
 order they look, is the register map's: the device, the range and the arguments, the table, the words.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import hwswap_map as m
@@ -15,7 +15,7 @@ from hwswap_map import Opcode, Status, TableKind
 
 from hwswap.model.host_memory import Command
 from hwswap.model.rows import SLOTS, run
-from hwswap.model.table_words import IN_USE, KINDS, WORD_BYTES, kind_of, pfn_of, with_pfn, with_shadow
+from hwswap.model.table_words import IN_USE, KINDS, WORD, WORD_BYTES, kind_of, pfn_of, with_pfn, with_shadow
 
 LINE = 64
 """What the host names in its memory is aligned to so many bytes."""
@@ -24,18 +24,20 @@ TABLE_ALIGNMENT = 4096
 PFN_MASK = (1 << 57) - 1
 
 
-class BusError(Exception):
-    """The memory answered an access with an error."""
+class Memory:
+    """Host memory, in words by bus address: those that were never written are 0."""
 
+    def __init__(self) -> None:
+        """Begin with nothing written."""
+        self.words: dict[int, int] = {}
 
-class Memory(Protocol):
-    """Host memory by bus address; an access that it refuses raises BusError."""
+    def load(self, address: int, nr: int) -> list[int]:
+        """Return words."""
+        return [self.words.get(address + WORD_BYTES * at, 0) for at in range(nr)]
 
-    def read(self, address: int, length: int) -> bytes:
-        """Return bytes."""
-
-    def write(self, address: int, data: bytes) -> None:
-        """Write bytes."""
+    def put(self, address: int, words: Sequence[int]) -> None:
+        """Write words one after the other."""
+        self.words.update((address + WORD_BYTES * at, word) for at, word in enumerate(words))
 
 
 class Extent(Protocol):
@@ -63,7 +65,7 @@ class Tables:
         self.directory: dict[tuple[int, int], int] = {}
 
     def carry_out(self, command: Command) -> Answer:
-        """Carry a command out; BUS_ERROR if the memory refused an access of it."""
+        """Carry a command out."""
         does: dict[int, Callable[[Command], Answer]] = {
             Opcode.TABLE_GIVE: self.give,
             Opcode.TABLE_TAKE: self.take,
@@ -77,10 +79,7 @@ class Tables:
         }
         if command.type not in self.devices:
             return Answer(Status.BAD_DEVICE)
-        try:
-            return does[command.opcode](command)
-        except BusError:
-            return Answer(Status.BUS_ERROR)
+        return does[command.opcode](command)
 
     def forget(self, type_: int) -> None:
         """SWAPOFF takes all tables of its device."""
@@ -98,16 +97,7 @@ class Tables:
         address = self.directory.get((type_, cluster))
         if address is None:
             return [0] * nr
-        data = self.memory.read(address + WORD_BYTES * first, WORD_BYTES * nr)
-        return [int.from_bytes(data[at : at + WORD_BYTES], "little") for at in range(0, len(data), WORD_BYTES)]
-
-    def put(self, address: int, words: list[int]) -> None:
-        """Write words to host memory."""
-        self.memory.write(address, b"".join(word.to_bytes(WORD_BYTES, "little") for word in words))
-
-    def put_bitmap(self, address: int, bitmap: int) -> None:
-        """Write a bitmap of a cluster's 512 slots to host memory."""
-        self.memory.write(address, bitmap.to_bytes(SLOTS // 8, "little"))
+        return self.memory.load(address + WORD_BYTES * first, nr)
 
     def inside(self, type_: int, offset: int, nr: int) -> bool:
         """Tell whether slots are some of one cluster of the device."""
@@ -121,7 +111,7 @@ class Tables:
         if not self.neighbours(command, first) or command.arg2 % LINE:
             return Answer(Status.BAD_RANGE)
         for number in range(command.nr):
-            address = int.from_bytes(self.memory.read(command.arg2 + WORD_BYTES * number, WORD_BYTES), "little")
+            (address,) = self.memory.load(command.arg2 + WORD_BYTES * number, 1)
             if address % TABLE_ALIGNMENT:
                 return Answer(Status.BAD_RANGE)
             if address:
@@ -165,9 +155,9 @@ class Tables:
         numbers = [bitmap.bit_count() for bitmap in bitmaps]
         low = sum(number << 16 * i for i, number in enumerate(numbers[:4]))
         high = sum(number << 16 * i for i, number in enumerate(numbers[4:]))
-        data = b"".join(bitmap.to_bytes(SLOTS // 8, "little") for bitmap in bitmaps)
-        data += (low | (high | m.MEM_TABLE_RANGE_HIGH_TABLE.put(there)) << 64).to_bytes(16, "little")
-        self.memory.write(command.arg2, data.ljust(m.MEM_TABLE_RANGE_BYTES, b"\0"))
+        words = [word for bitmap in bitmaps for word in words_of(bitmap)]
+        reserved = [0] * (m.MEM_TABLE_RANGE_BYTES // WORD_BYTES - len(words) - 2)
+        self.memory.put(command.arg2, [*words, low, high | m.MEM_TABLE_RANGE_HIGH_TABLE.put(there), *reserved])
         return Answer(Status.OK if there else Status.NO_TABLE, sum(numbers[kind] for kind in IN_USE))
 
     def pieces(self, command: Command) -> Iterator[tuple[int, int, int]]:
@@ -193,7 +183,7 @@ class Tables:
             tables += (command.type, cluster) in self.directory
             for kind, bitmap in enumerate(kinds_in(self.words(command.type, cluster, slot, nr), slot)):
                 numbers[kind] += bitmap.bit_count()
-        self.put(command.arg2, [*numbers, tables])
+        self.memory.put(command.arg2, [*numbers, tables])
         return Answer(Status.OK, sum(numbers[kind] for kind in IN_USE))
 
     def scan(self, command: Command) -> Answer:
@@ -208,7 +198,7 @@ class Tables:
             bitmap = named(kinds_in(self.words(command.type, cluster, slot, nr), slot), kinds_of(command))
             if bitmap:
                 if command.arg2:
-                    self.put_bitmap(command.arg2, bitmap)
+                    self.memory.put(command.arg2, words_of(bitmap))
                 return Answer(Status.OK, cluster * SLOTS + lowest(bitmap))
         return Answer(Status.NO_SPACE)
 
@@ -263,10 +253,10 @@ class Tables:
         words = self.words(command.type, cluster, slot, command.nr)
         wrong = sum(1 << slot + i for i, word in enumerate(words) if not expected(word))
         if bitmap and command.arg2:
-            self.put_bitmap(command.arg2, wrong)
+            self.memory.put(command.arg2, words_of(wrong))
         if wrong:
             return Answer(Status.UNEXPECTED, cluster * SLOTS + lowest(wrong))
-        self.put(address + WORD_BYTES * slot, list(map(becomes, words)))
+        self.memory.put(address + WORD_BYTES * slot, list(map(becomes, words)))
         return Answer(Status.OK, words[0])
 
 
@@ -286,6 +276,11 @@ def kinds_in(words: list[int], slot: int) -> list[int]:
     for at, word in enumerate(words, slot):
         bitmaps[kind_of(word)] |= run(at, 1)
     return bitmaps
+
+
+def words_of(bitmap: int) -> list[int]:
+    """Return the words that a bitmap of a cluster's slots is in memory."""
+    return [bitmap >> at & WORD for at in range(0, SLOTS, 8 * WORD_BYTES)]
 
 
 def named(bitmaps: list[int], kinds: int) -> int:

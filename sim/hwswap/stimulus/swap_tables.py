@@ -12,11 +12,11 @@ from hwswap.model.host_memory import Command, prepare
 from hwswap.model.observed_tables import ObservedTables, TableBin
 from hwswap.model.rows import SLOTS
 from hwswap.model.table_words import ANY, BAD, WORD_BYTES, folio_word, pfn_of, shadow_word
-from hwswap.model.tables import LINE, Answer
+from hwswap.model.tables import LINE, Answer, Memory, words_of
 from hwswap.stimulus.commands import SSD, Expected, carry_out
 from hwswap.stimulus.engine_state import device_table
 from hwswap.stimulus.script import FAR_BASE, LIMIT, MEMORY_BASE, NOWHERE, WORD, Script, Sizes
-from hwswap.stimulus.table_commands import PAGE, SOURCE_BYTES, TARGET_BYTES, Bytes, Places
+from hwswap.stimulus.table_commands import PAGE, SOURCE_BYTES, TARGET_BYTES, Places
 from hwswap.stimulus.table_host import TableHost, expected
 from hwswap.stimulus.table_refusals import refusals
 
@@ -56,7 +56,7 @@ class ScriptedHost(TableHost):
         """Switch the engine on; `seen` counts what commands come to."""
         self.sizes = sizes
         self.model = Allocator(sizes.devices, sizes.cpus, sizes.clusters)
-        memory = Bytes()
+        memory = Memory()
         base = script.base
         places = Places(
             pages=[base + FIRST_TABLE + PAGE * i for i in range(TABLES)],
@@ -244,7 +244,7 @@ def one_word_among_others(s: Script, host: TableHost) -> None:
             Command(Opcode.TABLE_REPLACE, 3, nr=SLOTS, arg0=2 * SLOTS, arg1=1, arg2=100),
         )
         assert answers == [Answer(Status.UNEXPECTED, 2 * SLOTS + slot)] * 3
-        assert host.memory.read(target, SLOTS // 8) == (1 << slot).to_bytes(SLOTS // 8, "little")
+        assert host.memory.load(target, SLOTS // 64) == words_of(1 << slot)
         host.compare(table, SLOTS)
         host.compare(target, SLOTS // 64)
 

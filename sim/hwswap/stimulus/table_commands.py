@@ -11,7 +11,7 @@ from hwswap_map import Opcode, TableKind
 from hwswap.model.host_memory import Command
 from hwswap.model.rows import SLOTS
 from hwswap.model.table_words import ANY, PFN_BITS, WORD, WORD_BYTES, kind_of, pfn_of
-from hwswap.model.tables import Answer, Tables
+from hwswap.model.tables import Answer, Memory, Tables
 from hwswap.stimulus.table_contents import draw_table
 
 PAGE = 4096
@@ -19,29 +19,6 @@ SOURCE_BYTES = 64
 """What a random TABLE_GIVE may name: up to 8 addresses."""
 
 TARGET_BYTES = m.MEM_TABLE_RANGE_BYTES
-
-
-class Bytes:
-    """Host memory as the model sees it: bytes that were never written are 0."""
-
-    def __init__(self) -> None:
-        """Begin with nothing written."""
-        self.words: dict[int, int] = {}
-
-    def read(self, address: int, length: int) -> bytes:
-        """Return bytes; whole words alone."""
-        return b"".join(
-            self.words.get(at, 0).to_bytes(WORD_BYTES, "little") for at in range(address, address + length, WORD_BYTES)
-        )
-
-    def write(self, address: int, data: bytes) -> None:
-        """Write bytes; whole words alone."""
-        for at in range(0, len(data), WORD_BYTES):
-            self.words[address + at] = int.from_bytes(data[at : at + WORD_BYTES], "little")
-
-    def put(self, address: int, words: Sequence[int]) -> None:
-        """Write words one after the other."""
-        self.words.update((address + WORD_BYTES * at, word) for at, word in enumerate(words))
 
 
 @dataclass(frozen=True)
@@ -66,7 +43,7 @@ class Places:
 class RandomTableCommands:
     """Random commands that the model carries out."""
 
-    def __init__(self, rng: random.Random, tables: Tables, memory: Bytes, places: Places) -> None:
+    def __init__(self, rng: random.Random, tables: Tables, memory: Memory, places: Places) -> None:
         """Take the model and its memory, and the places that are all its own."""
         self.rng = rng
         self.tables = tables

@@ -11,10 +11,10 @@ from hwswap_map import Opcode, Status, TableKind
 from hwswap.model.host_memory import Command
 from hwswap.model.rows import SLOTS
 from hwswap.model.table_words import WORD_BYTES, count_of, kind_of, zero_of
-from hwswap.model.tables import Answer, Tables
+from hwswap.model.tables import Answer, Memory, Tables
 from hwswap.stimulus.commands import Expected
 from hwswap.stimulus.script import Script
-from hwswap.stimulus.table_commands import Bytes, Places, RandomTableCommands
+from hwswap.stimulus.table_commands import Places, RandomTableCommands
 from hwswap.stimulus.table_contents import draw_table
 
 
@@ -33,7 +33,7 @@ class TableHost:
     rng: random.Random
     script: Script
     tables: Tables
-    memory: Bytes
+    memory: Memory
     places: Places
 
     def put(self, address: int, words: Sequence[int]) -> None:

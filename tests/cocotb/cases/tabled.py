@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import hwswap_map as m
 from hwswap.model.host_memory import Command
-from hwswap.model.tables import Answer, Extent, Tables
-from hwswap.stimulus.table_commands import PAGE, SOURCE_BYTES, TARGET_BYTES, Bytes, Places
+from hwswap.model.tables import Answer, Extent, Memory, Tables
+from hwswap.stimulus.table_commands import PAGE, SOURCE_BYTES, TARGET_BYTES, Places
 from hwswap.stimulus.table_host import TableHost
 
 from cases.bench import GUARD, Bench
@@ -44,11 +44,11 @@ class BenchTables(TableHost):
             alone: the engine does nothing else, so that nothing else may be written.
         """
         self.bench, self.alone = bench, alone
-        memory = Bytes()
+        memory = Memory()
         super().__init__(bench.rng, bench.script, Tables(memory, devices), memory, places or anywhere(bench.rng))
         for at in self.places.targets:
             bench.memory.put(at - 64, bytes([GUARD]) * (TARGET_BYTES + 128))
-            self.memory.write(at, bytes([GUARD]) * TARGET_BYTES)
+            self.memory.put(at, [int.from_bytes([GUARD] * 8)] * (TARGET_BYTES // 8))
 
     async def run(self, *commands: Command) -> list[Answer]:
         """Do what waits, and commands; answers and memory have to be the model's.
