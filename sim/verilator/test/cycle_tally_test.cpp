@@ -24,10 +24,10 @@ TEST(CycleTally, GroupsByOperationOrderPathAndListMove) {
 TEST(CycleTally, PutsStallsDownToWhatWasSeen) {
   CycleTally tally;
   tally.add({"swapon", 0, "unit", 0, 0, 102, 102});
-  tally.add({"free", 0, "free", 0, 0, 7, 6});     // behind a unit
+  tally.add({"free", 0, "free", 0, 0, 7, 6});     // after a unit
   tally.add({"alloc", 0, "steal", 4, 1, 32, 36}); // 4 clusters
-  tally.add({"free", 0, "free", 0, 0, 6, 6});     // behind a slow path
-  tally.add({"free", 0, "free", 0, 0, 5, 9});     // two behind a list move
+  tally.add({"free", 0, "free", 0, 0, 6, 6});     // after a slow path
+  tally.add({"free", 0, "free", 0, 0, 5, 9});     // two after a list move
   tally.add({"free", 0, "free", 0, 0, 3, 9});     // too far from it
   tally.add({"alloc", 0, "hint", 1, 1, 6, 10});   // its own
   tally.add({"alloc", 0, "hint", 1, 0, 2, 6});    // none

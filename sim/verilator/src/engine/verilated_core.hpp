@@ -13,20 +13,20 @@ class VerilatedContext;
 
 namespace hwswap {
 
-/// What the core did in one cycle, as its output `events` tells.
+/// The core's actions in one cycle, as its output `events` tells.
 struct CoreEvents {
   bool fast, nonfull, free, frag, steal, fail;
   bool freed, scan, list_move;
 };
 
-/// What the core answered.
+/// An answer of the core.
 struct CoreAnswer {
   uint8_t status;
   uint8_t device;
   uint32_t offset;
 };
 
-/// What can be seen of one cycle.
+/// The visible signals of one cycle.
 struct CoreCycle {
   /// The request that was offered has been taken.
   bool accepted;
@@ -37,7 +37,7 @@ struct CoreCycle {
 /// The core of the engine; its answers are always taken at once.
 class VerilatedCore {
 public:
-  /// `seed` of what registers hold before reset.
+  /// `seed` draws the registers' values before reset.
   explicit VerilatedCore(uint32_t seed);
   ~VerilatedCore();
 
@@ -47,7 +47,7 @@ public:
   /// Offer the command, or nothing if it is null, for one cycle.
   CoreCycle step(const Command *command);
 
-  /// What the register POLICY would hold.
+  /// Set the policy; `value` as in the register POLICY.
   void set_policy(uint64_t value);
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many cycles operations take in a core whose input is kept full.
+// Cycles per operation in a core whose input is kept full.
 #pragma once
 
 #include "common/histogram.hpp"
@@ -11,13 +11,13 @@
 
 namespace hwswap {
 
-/// What is known of one operation when it has been answered.
+/// One operation that was answered, with its timing.
 struct TimedOperation {
   /// As in the header's counts, e.g. "alloc".
   std::string kind;
   /// Of an allocation; 0 for others.
   unsigned order = 0;
-  /// How an allocation found its slots: hint (a CPU's), shared hint (a rotating device's), nonfull, free, frag, steal
+  /// An allocation's path to its slots: hint (a CPU's), shared hint (a rotating device's), nonfull, free, frag, steal
   /// or fail, or that it asked: question; "free" for a free, else "unit".
   std::string path;
   unsigned scans = 0;
@@ -29,10 +29,10 @@ struct TimedOperation {
 
 /// Figures of many operations, told in the order of their answers.
 ///
-/// An operation should take two cycles. What it takes beyond that is a *stall*, and is put down to what can be seen
-/// from outside of the core: a unit was at work; a slow path, of which so much for scanned clusters and the rest for
-/// turning to devices and lists; a list move, its own or that of one of the two operations before it, for which it had
-/// to wait; the pipeline filled anew behind a unit or slow path; or something else (two lines of the store were
+/// An operation should take two cycles. Each cycle beyond these is a *stall*, and is put down to a cause that can be
+/// seen from outside of the core: a unit was at work; a slow path, of which so much for scanned clusters and the rest
+/// for turning to devices and lists; a list move, its own or that of one of the two operations before it, for which it
+/// had to wait; the pipeline filled anew after a unit or slow path; or something else (two lines of the store were
 /// exchanged). The cycles in which the pipeline is filled anew count as those of the unit or slow path.
 class CycleTally {
 public:
@@ -54,7 +54,7 @@ private:
     Histogram cycles, latency;
   };
 
-  /// A unit, a slow path, or the host was asked: nothing is in the pipeline behind it.
+  /// A unit, a slow path, or the host was asked: nothing follows it in the pipeline.
   static bool empties(const TimedOperation &operation);
   void put(const TimedOperation &operation);
   void flush();
@@ -65,7 +65,7 @@ private:
   std::map<std::tuple<std::string, unsigned, unsigned>, Histogram> by_scans_;
   std::map<std::string, uint64_t> stalls_;
   unsigned moves_ago_ = 3;
-  /// The last operation, if it emptied the pipeline: it is put when it is known what filling costs.
+  /// The last operation, if it emptied the pipeline: it is put when the cost of filling is known.
   std::optional<TimedOperation> empties_;
 };
 
