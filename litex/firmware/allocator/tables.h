@@ -23,7 +23,7 @@ struct swap_spare {
  * struct swap_tables - where tables come from, and go to
  * @memory: where new ones come from
  * @kept: spare ones, by hart
- * @lock: of what follows it, and of @memory
+ * @lock: of the members after it, and of @memory
  * @shared: spare ones for all harts
  */
 struct swap_tables {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is in use, kept apart from all allocators; the states a device is brought into; and a run, from empty to empty.
- */
+/* The bench's own account of slots in use; the states a device is brought into; and a run, from empty to empty. */
 #include "bench.h"
 
 static uint32_t used[BENCH_PAGES / 32];

@@ -21,13 +21,13 @@ HARTS = 4
 
 @dataclass(frozen=True)
 class Form:
-    """How much is measured: sizes the firmware is built with (litex/firmware/harts/harts.h).
+    """The sizes of a run, which the firmware is built with (litex/firmware/harts/harts.h).
 
     Attributes:
-        scheme: who allocates.
+        scheme: the allocator.
         clusters: of the swap device.
         states: of the device.
-        loads: what harts do.
+        loads: the harts' work.
         steps: timed operations of a hart.
         warm: operations before.
         held: allocations that a hart holds at most.
@@ -56,7 +56,7 @@ class Form:
         return " ".join(f"-D{name}={value}" for name, value in values.items())
 
     def __str__(self) -> str:
-        """Names it."""
+        """Name it."""
         return f"{self.scheme}, {' and '.join(self.states)}"
 
 
@@ -76,7 +76,7 @@ def short() -> list[Form]:
 
 
 def run(latency: int, jobs: int) -> None:
-    """Measures, shows and writes it.
+    """Measure, show and write it.
 
     Args:
         latency: DRAM latency, cycles.

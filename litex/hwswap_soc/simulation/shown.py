@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands show: how far a run is, and figures as a table."""
+"""The displays of commands: progress of a run, and figures as a table."""
 
 import time
 from collections.abc import Iterable
@@ -12,13 +12,13 @@ from rich.table import Table
 
 
 class Live:
-    """How far a simulation is, on standard error: a live line on a terminal, else a line every half minute."""
+    """Progress of a simulation, on standard error: a live line on a terminal, else a line every half minute."""
 
     def __init__(self, name: str, alone: bool = True) -> None:
         """Make the display of a command.
 
         Args:
-            name: what its lines begin with.
+            name: begins its lines.
             alone: no other is shown at the same time; else there are lines on a terminal, too.
         """
         self.name = name
