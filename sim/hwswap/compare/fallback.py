@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operations of a trace once more, under another policy: what falls back then.
+"""The operations of a trace once more, under another policy: the allocations that fall back then.
 
-Slots are given elsewhere, so what a trace frees is looked up by what it had been given for. An allocation of a large
+Slots are given elsewhere, so a trace's frees are looked up by the allocations they belong to. An allocation of a large
 order that fails falls back to as many single slots as it wanted, as the kernel's reclaim does when it splits the folio.
 Where the trace's own allocation had failed, the attempt is made and given back at once if it succeeds: its folio's
 single slots are in the trace.
@@ -28,7 +28,7 @@ POLICIES = {
     "random-trunk": Policy(hint=Hint.RANDOM_TRUNK),
     "indexed": Policy(placement=Placement.INDEXED),
 }
-"""What is compared, by name."""
+"""The policies compared, by name."""
 
 Place = tuple[int, int]
 """Device and slot."""
@@ -36,7 +36,7 @@ Place = tuple[int, int]
 
 @dataclass
 class Rates:
-    """How many allocations of each order were tried, and how many failed."""
+    """The numbers of allocations of each order that were tried, and that failed."""
 
     tried: Counter[int] = field(default_factory=Counter)
     failed: Counter[int] = field(default_factory=Counter)
@@ -59,7 +59,7 @@ class Redo:
             self.records.append(records.policy(policy))
 
     def run(self) -> Rates:
-        """Do all operations; `records` then holds what was done, with the model's decisions."""
+        """Do all operations; `records` then holds them with the model's decisions."""
         for record in self.trace.records:
             if record.op == Op.ALLOC:
                 self.alloc(record)
@@ -106,7 +106,7 @@ class Redo:
                     self.held[record.type, record.a + i] = single
 
     def free(self, type_: int, slots: range) -> None:
-        """Free what was given for some slots of the trace."""
+        """Free the slots that were given for some slots of the trace."""
         places = [place for slot in slots if (place := self.held.pop((type_, slot), None)) is not None]
         for device, first, nr in together(places):
             self.done(records.free(0, device, first, nr))
@@ -145,6 +145,6 @@ def together(places: list[Place]) -> Iterator[tuple[int, int, int]]:
 
 
 def redo(trace: Trace, policy: Policy) -> tuple[Rates, list[Record]]:
-    """Return what falls back under a policy, and all operations with the golden model's decisions."""
+    """Return the rates under a policy, and all operations with the golden model's decisions."""
     doing = Redo(trace, policy)
     return doing.run(), doing.records

@@ -53,7 +53,7 @@ Report = dict[str, Any]
 
 
 def job(column: str, loads: list[catalogue.Load], runs: int, seed: int, scale: int) -> str:
-    """Returns the guest's script."""
+    """Return the guest's script."""
     names = " ".join(load.name for load in loads)
     return (
         f"COLUMN={column}\nLOADS='{names}'\nRUNS={runs}\nSEED={seed}\nSCALE={scale}\n"
@@ -62,7 +62,7 @@ def job(column: str, loads: list[catalogue.Load], runs: int, seed: int, scale: i
 
 
 def run_column(column: str, loads: list[catalogue.Load], options: argparse.Namespace) -> tuple[Collected, str]:
-    """Runs all loads in a guest; returns what it printed, and the kernel's release."""
+    """Run all loads in a guest; return its output, and the kernel's release."""
     files = {"bench-loads": (GUEST / "bench-loads.sh").read_bytes()}
     for load in loads:
         files |= load.files()
@@ -99,7 +99,7 @@ def run_column(column: str, loads: list[catalogue.Load], options: argparse.Names
 
 
 def measure(loads: list[catalogue.Load], options: argparse.Namespace) -> Report:
-    """Runs a guest for each column; returns the report, which is written after each column, whatever comes then."""
+    """Run a guest for each column; return the report, which is written after each column, so that none is lost."""
     measured: dict[str, dict[str, list[dict[str, float | None]]]] = {load.name: {} for load in loads}
     report: Report = {
         "seed": options.seed,
@@ -127,7 +127,7 @@ def _cell(value: tuple[float, float, float] | None) -> str:
 
 
 def tables(report: Report) -> list[Table]:
-    """Returns a table for each load: a row a figure, a column a kernel or mode. Rows that say nothing are left out."""
+    """Return a table for each load: rows are figures, columns kernels or modes. Rows that say nothing are left out."""
     views = []
     for name, columns in report["loads"].items():
         view = printed.table(f"{name}: {report['titles'][name]}", ("median (least to greatest)", *columns))
@@ -141,7 +141,7 @@ def tables(report: Report) -> list[Table]:
 
 
 def column_list(text: str) -> list[str]:
-    """Returns the columns that are named, with commas between."""
+    """Return the columns that are named, with commas between."""
     names = text.split(",")
     if unknown := [name for name in names if name not in COLUMNS]:
         raise argparse.ArgumentTypeError(f"'{unknown[0]}' is no column: choose of {', '.join(COLUMNS)}")

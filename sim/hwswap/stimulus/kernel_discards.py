@@ -18,7 +18,7 @@ from hwswap.traces.records import Op, Record
 
 
 class KernelDiscards:
-    """What a kernel discards, and when an allocation would never come to its end."""
+    """A kernel's discards, and the states in which an allocation would never end."""
 
     def __init__(self, model: Allocator) -> None:
         """Begin without devices."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A script of commands on swap tables, one at a time, each with the engine at rest: what its cycles are measured with.
+"""A script to measure the cycles of commands on swap tables, one at a time, each with the engine at rest.
 
-What they answer and what they leave in memory is compared with the golden model's.
+Their answers and the words they leave in memory are compared with the golden model's.
 """
 
 import random
@@ -29,7 +29,7 @@ CLUSTER_COUNTS = (1, 4, 16, 32)
 CLUSTERS = 33
 TYPE = 0
 
-# Offsets in the script's memory, behind the rings.
+# Offsets in the script's memory, after the rings.
 FIRST_TABLE, SOURCE, TARGET = 0x4000, 0x2A000, 0x2C000
 
 COUNTERS = ("TABLE_BUSY_CYCLES", "TABLE_ENTRIES_READ", "TABLE_ENTRIES_WRITTEN")
@@ -54,7 +54,7 @@ class Case:
 
 
 class Load(TableHost):
-    """A script that measures commands; `cases` are in the order of what hwswap-play prints of them."""
+    """A script that measures commands; `cases` are in the order in which hwswap-play prints them."""
 
     def __init__(self, seed: int) -> None:
         """Begin with a device whose clusters all have tables, of which every slot is swapped out."""
@@ -81,7 +81,7 @@ class Load(TableHost):
             self.script.add("show", getattr(m, f"STAT_{name}_OFFSET"))
 
     def around(self, name: str, items: int, unit: str, result_words: int, do: Callable[[], None]) -> None:
-        """Measure what `do` puts into the script."""
+        """Measure the commands that `do` puts into the script."""
         self.cases.append(Case(name, items, unit, result_words))
         self.script.note(f"{name}, {items} {unit}")
         self.script.settle()
@@ -92,7 +92,7 @@ class Load(TableHost):
         self.counters()
 
     def measure(self, command: Command, items: int, unit: str = "slots", name: str = "") -> None:
-        """Measure a command, and compare what it answers and what it changes in memory."""
+        """Measure a command, and compare its answer and its changes in memory."""
         before = dict(self.memory.words)
         bitmaps = (Opcode.TABLE_SCAN, Opcode.TABLE_FILL, Opcode.TABLE_CLEAR)
         of_result = dict.fromkeys(bitmaps, SLOTS // 8) if command.arg2 else {}
