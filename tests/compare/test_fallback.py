@@ -26,7 +26,7 @@ def streamed() -> trace.Trace:
 
 
 def test_under_its_own_policy_nothing_falls_back_that_did_not(streamed):
-    """A stream's failures are not followed by single slots; what is tried is what is in the stream."""
+    """A stream's failures are not followed by single slots; the allocations tried are those in the stream."""
     found, _ = redo(streamed, Policy())
     recorded = [record for record in streamed.records if record.op == Op.ALLOC]
     large = [record for record in recorded if record.order]
@@ -87,7 +87,7 @@ def test_what_is_held_on_a_device_that_goes_is_freed():
 
 
 def test_a_discard_ends_with_its_device():
-    """What was taken for a discard on a device that went is none of the next one's, which is smaller here."""
+    """A cluster taken for a discard on a device that went is none of the next one's, which is smaller here."""
     given = [alloc(0, 9, (0, SLOTS)), alloc(0, 9, (0, 2 * SLOTS))]
     first = [prepare(0, 3 * SLOTS, SSD | DISCARD, -1), swapon(0), *given, free(0, 0, 2 * SLOTS, SLOTS)]
     going = [discard_take(0, 2 * SLOTS), swapoff_begin(0), swapoff(0)]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long an allocation takes under PLACEMENT: INDEXED, on streams that are made to take long (docs/engine.md).
+"""The longest allocations under PLACEMENT: INDEXED, on streams that are made to take long (docs/engine.md).
 
-What is promised is for one visit of a device, and for each further one: the golden model counts the visits, and the
+The bound is for one visit of a device, and for each further one: the golden model counts the visits, and the
 longest allocation of a stream may not take longer than its longest walk along the devices may.
 """
 

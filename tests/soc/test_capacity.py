@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether SoCs fit, what is said when too much is asked, and what is placed when it fits."""
+"""Whether SoCs fit, the message when too much is asked, and the runs when it fits."""
 
 import json
 
