@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Functions that fill a folder of the cache, its DIRECTORY, for the table in sim/setup/build. Sourced by it, never run.
-# Where the table has =FUNCTION, a change of that function here makes again what it makes.
+# Where the table has =FUNCTION, a change of that function here makes its results again.
 
 jobs=${JOBS:-$(nproc)}
 
@@ -9,7 +9,7 @@ jobs=${JOBS:-$(nproc)}
 py() { sim/setup/env python -m "$@"; }
 sbt() { sim/setup/sbt "$@"; }
 
-# emit_hwswap DIRECTORY OPTION...: the engine. Sets $build_hash to what its register BUILD reads: a hash of the Verilog,
+# emit_hwswap DIRECTORY OPTION...: the engine. Sets $build_hash to the value of register BUILD: a hash of the Verilog,
 # but for BUILD itself.
 emit_hwswap() {
 	local file=$1/HwSwap.sv unknown=DEC0DE0FBEEFFACE
