@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the engine's bench makes of the core's reports."""
+"""Results of the engine's bench from the core's reports."""
 
 import pytest
 from hwswap.bench.engine_cycles import Cycles, Figures, core_targets, figure, goals, placement, unmet
@@ -11,7 +11,7 @@ def group(kind: str, order: int, path: str, list_move: bool, cycles: list, laten
 
 
 def once_more(worst: int) -> dict:
-    """Return what one of the program's reports says of a trace under a policy."""
+    """Return one of the program's reports, of a trace under a policy."""
     groups = [group("alloc", 4, "fail", False, [[2, 99], [worst, 1]]), group("free", 0, "free", False, [[100, 1]])]
     return {"operations": 101, "cycles": 298 + worst, "groups": groups}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of swap tables share: host memory, and devices with tables in it."""
+"""The common part of the tests of swap tables: host memory, and devices with tables in it."""
 
 import random
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from hwswap.stimulus.table_contents import draw_table
 from hwswap_map import Opcode, Status
 
 PLACE = 0x5A5A_0000_0000
-"""Where tables are, one page each."""
+"""The address of tables, one page each."""
 
 SOURCE = 0x1234_0000
 RESULT = 0xFFFF_0000_0000_1000
@@ -19,7 +19,7 @@ GUARD = 0xA5
 
 
 class Memory:
-    """Sparse memory that says what was written, and refuses what it is told to."""
+    """Sparse memory that notes its writes, and refuses accesses as it is told."""
 
     def __init__(self) -> None:
         """Begin with guard bytes everywhere."""
@@ -62,7 +62,7 @@ class Device:
 
 
 class Machine:
-    """Device 1 with random tables for some of its clusters, and a flat list of what its slots' words are."""
+    """Device 1 with random tables for some of its clusters, and a flat list of its slots' words."""
 
     def __init__(self, seed: int, pages: int, share: float = 0.7) -> None:
         """Draw a table for about a `share` of the clusters."""

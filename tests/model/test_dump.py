@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What DUMP writes: clusters as the model holds them, and their records in memory."""
+"""Records of DUMP: clusters as the model holds them, and their form in memory."""
 
 import pytest
 from allocators import SSD

@@ -77,7 +77,7 @@ def test_what_a_word_is_made_of_comes_out_again():
 
 
 def test_tables_are_drawn_as_the_kernel_fills_them():
-    """The header and what is behind the end are BAD; all kinds come."""
+    """The header and the words past the end are BAD; all kinds come."""
     rng = random.Random(SEED + 1)
     seen = set()
     for _ in range(50):

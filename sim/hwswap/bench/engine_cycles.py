@@ -135,7 +135,7 @@ def measure_file(path: Path) -> dict[str, Any]:
 
 
 def placement(reports: Iterable[dict[str, Any]], policy: str) -> dict[str, Any]:
-    """Return what all traces cost under a policy, done once more: in all, and each allocation."""
+    """Return the cost of all traces under a policy, done once more: in all, and of each allocation."""
     operations = cycles = 0
     allocations = Cycles()
     for report in reports:
@@ -149,7 +149,7 @@ def placement(reports: Iterable[dict[str, Any]], policy: str) -> dict[str, Any]:
 
 
 def placement_table(reports: Sequence[dict[str, Any]]) -> Table:
-    """Return what the kernel's placement and the indexed one cost, over all traces."""
+    """Return the cost of the kernel's placement and of the indexed one, over all traces."""
     heads = ("placement", "operations", "cycles an operation", "an allocation: mean", "p50", "p99", "max")
     table = printed.table("The same operations under both placements", heads)
     for policy in PLACEMENTS:
@@ -264,7 +264,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def figure(figures: Figures, missed: Sequence[Target]) -> str:
-    """Return what a run came to in one sentence."""
+    """Return the result of a run in one sentence."""
     met = "; ".join(f"missed: {target.name}, {target.measured}" for target in missed) or "every target met"
     return (
         f"bench-engine: {figures.operations:,} operations, {figures.cycles:,} cycles, "

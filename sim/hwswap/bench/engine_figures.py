@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Cycles(Counter[int]):
-    """How often each number of cycles occurred."""
+    """Occurrences of each number of cycles."""
 
     def percentile(self, percent: int) -> int:
         """Return the smallest number that so many per cent of all are not above; 0 when there is none."""
@@ -46,7 +46,7 @@ Key = tuple[str, int, str, bool]
 
 @dataclass
 class Figures:
-    """What was measured, of one trace or of several."""
+    """The measurements of one trace or of several."""
 
     operations: int = 0
     cycles: int = 0
@@ -79,7 +79,7 @@ class Figures:
         return together
 
     def scanned(self) -> float | None:
-        """Return what one more scanned cluster costs, None if there were no long walks.
+        """Return the cost of one more scanned cluster, None if there were no long walks.
 
         It is the slope of the medians over the number of scanned clusters, from the third on: the first may be the
         hint's, the second the first of a list. Weighted, over paths and orders.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what the engine's work on swap tables costs and what it saves.
+"""Measures the cost of the engine's work on swap tables, and its savings.
 
 The engine's side is measured in its own cycles, each command by size and memory latency (table_cycles.py). The result
 is a file in build/results.
@@ -23,13 +23,13 @@ PEAK = 0.89
 memory three times, and each time three cycles for the gate that keeps the engine's DMA in its windows."""
 
 RANGES = ("RANGE", "FILL", "REPLACE", "CLEAR", "COUNT", "SCAN")
-"""What reads or writes words in a row."""
+"""Commands that read or write words in a row."""
 
 SEVERAL = 4
 """COUNT and SCAN are made for devices: of one cluster they wait for long, twice with COUNT, which writes a result."""
 
 TARGET_LATENCY = 20
-"""The memory latency at which that is asked: what comes before the first word counts in the share, too."""
+"""The memory latency at which that is asked: the cycles before the first word count in the share, too."""
 
 SHORT_LATENCIES = (TARGET_LATENCY,)
 

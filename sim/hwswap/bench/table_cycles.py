@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The engine's cycles for each command on swap tables, by size and memory latency, on the Verilated RTL.
 
-Commands are given one at a time, each with the engine at rest, to tables in the host's memory. What they answer and
-what they leave in memory is compared with the golden model's. Of each, three figures:
+Commands are given one at a time, each with the engine at rest, to tables in the host's memory. Their answers and the
+words they leave in memory are compared with the golden model's. Of each, three figures:
 
 - *busy*: cycles that the engine has the job under way (STAT_TABLE_BUSY_CYCLES), without ring and completion;
 - *round trip*: cycles from the doorbell to the completion in the host's memory; for a lookup by register, from the
   write of LOOKUP to the read that sees the answer;
-- *words* read and written of tables and results, and their share of the port's peak, a word a cycle, in the busy
+- *words* read and written of tables and results, and their share of the port's peak, one word per cycle, in the busy
   cycles.
 """
 
@@ -26,7 +26,7 @@ LATENCIES = (20, 50, 100)
 
 @dataclass(frozen=True)
 class Measured:
-    """One command: what it worked on, and what it cost."""
+    """One command: its operands, and its cost."""
 
     command: str
     items: int
@@ -55,7 +55,7 @@ def numbers(output: str) -> list[int]:
 
 
 def measured(cases: Sequence[Case], values: Sequence[int], latency: int) -> list[Measured]:
-    """Return the figures of cases from what was printed: statistics and cycle before, cycle and statistics after."""
+    """Return the figures of cases from the printed values: statistics and cycle before, cycle and statistics after."""
     each = 2 * (len(COUNTERS) + 1)
     if len(values) != each * len(cases):
         raise RuntimeError(

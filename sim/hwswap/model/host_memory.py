@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lies in the memory that host and engine share: commands, and clusters as DUMP writes them."""
+"""The contents of the memory that host and engine share: commands, and clusters as DUMP writes them."""
 
 from dataclasses import dataclass, replace
 
@@ -84,7 +84,7 @@ class ClusterState:
         return [_WORD] * (1 + SLOTS // 64) + [links]
 
     def is_shown(self, seen: "ClusterState") -> bool:
-        """Tell whether what an engine has written is this."""
+        """Tell whether an engine has written this."""
         before = seen.before if self.before is None else self.before
         behind = seen.behind if self.behind is None else self.behind
         return seen == replace(self, before=before, behind=behind)

@@ -49,7 +49,7 @@ class DeviceOrder(IntEnum):
 
 
 class Hint(IntEnum):
-    """Whose next offset an allocation begins with."""
+    """The owner of the next offset that an allocation begins with."""
 
     PER_CPU = 0
     SHARED = 1
@@ -57,7 +57,7 @@ class Hint(IntEnum):
 
 
 class Placement(IntEnum):
-    """How a cluster is chosen."""
+    """The choice of a cluster."""
 
     LINUX = 0
     INDEXED = 1
