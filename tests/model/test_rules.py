@@ -113,7 +113,7 @@ def waiting(*clusters: int) -> Allocator:
 
 @pytest.mark.parametrize(("devices", "visits"), [(1, 1), (2, VISITS)])
 def test_devices_that_wait_for_discards_are_visited_a_bounded_number_of_times(devices, visits):
-    """Equals go round for ever in swap_alloc_slow: each visit puts the device behind the one that comes next."""
+    """Equals go round for ever in swap_alloc_slow: each visit puts the device after the one that comes next."""
     model = waiting(*[2] * devices)
     seen = []
     visit = model.visit

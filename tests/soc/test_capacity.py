@@ -11,7 +11,7 @@ from stand_ins import ENGINE, write_netlist
 
 
 def units(**used: int) -> dict[str, int]:
-    """Counts by unit, 0 where none is given."""
+    """Return counts by unit, 0 where none is given."""
     return dict.fromkeys(fmax_report.UNITS, 0) | used
 
 

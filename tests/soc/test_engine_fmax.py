@@ -22,7 +22,7 @@ def nextpnr(monkeypatch):
 
     Yields the seeds it was run with, `broken` and `more`.
 
-    A seed in the set `broken` ends it behind half a report, as an interruption would; `more` are further paths.
+    A seed in the set `broken` ends it after half a report, as an interruption would; `more` are further paths.
     """
     seeds, broken, more = [], set(), []
 

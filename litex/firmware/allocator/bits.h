@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Words of bits as wide as a register (BITS_WORD: 32 or 64), and searches in them: for free slots, whose bit is 0 in a
- * word of used ones, and for aligned runs of them.
+ * word of used ones, and for aligned runs of free slots.
  */
 #ifndef HWSWAP_BITS_H
 #define HWSWAP_BITS_H

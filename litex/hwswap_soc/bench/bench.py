@@ -47,7 +47,7 @@ class Form:
     schemes: tuple[str, ...] = SCHEMES
 
     def defines(self) -> str:
-        """Options for the compiler."""
+        """Return the compiler's options."""
         values = {
             "CLUSTERS": self.clusters,
             "ROUNDS": self.rounds,

@@ -42,7 +42,7 @@ class Form:
     held: int = 64
 
     def defines(self) -> str:
-        """Options for the compiler."""
+        """Return the compiler's options."""
         values = {
             "SWAP_HARTS": HARTS,
             "BENCH_CLUSTERS": self.clusters,

@@ -54,7 +54,7 @@ class Measured:
         return sum(cell.mean for cell in found if cell)
 
     def waited(self, key: Key) -> float:
-        """Cycles an allocation and a free waited for locks, together."""
+        """Return the cycles that an allocation and a free waited for locks, together."""
         calls = sum(self.cells[key, op].n for op in OPS)
         return 2 * sum(self.locks[key].values()) / calls
 
@@ -78,7 +78,7 @@ def parse(lines: list[str], into: Measured) -> None:
 
 
 def figures(measured: Measured) -> list[Figure]:
-    """Cycles of an allocation and its free together, waiting included."""
+    """Return the cycles of an allocation and its free together, waiting included."""
     return [
         Figure(
             f"an allocation and its free, {case(state, load)}, {harts} harts",

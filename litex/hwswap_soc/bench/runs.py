@@ -27,7 +27,7 @@ class Form(Protocol):
     """The sizes of a run."""
 
     def defines(self) -> str:
-        """Options for the compiler."""
+        """Return the compiler's options."""
 
 
 @dataclass(frozen=True)

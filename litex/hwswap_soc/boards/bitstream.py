@@ -138,7 +138,7 @@ def build(
 
 
 def _facts(folder: Path, board: str, cpu: str, limit: str) -> dict:
-    """Facts of a netlist, with the floor of its clock, that is the one asked for and fits."""
+    """Return the facts of a netlist, with the floor of its clock, that is the one asked for and fits."""
     try:
         facts = json.loads((folder / "facts.json").read_text())
     except (OSError, ValueError) as error:

@@ -55,7 +55,7 @@ def late_block_ram(output: Path) -> Path:
 
 
 def _library(output: Path) -> list[str]:
-    """Commands that read the library, with the delays above."""
+    """Return commands that read the library, with the delays above."""
     return [
         *yosys.LIBRARY,
         f"read_verilog -lib -specify -overwrite {output / 'block-ram.v'}",

@@ -16,7 +16,7 @@ LIBRARY = ("read_verilog -lib -specify +/ecp5/cells_sim.v +/ecp5/cells_bb.v",)
 
 
 def reads(sources: Iterable[tuple[str, str]]) -> list[str]:
-    """Commands that read Verilog.
+    """Return commands that read Verilog.
 
     Args:
         sources: file and language, `verilog` or `systemverilog`.
@@ -25,7 +25,7 @@ def reads(sources: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def module(name: str, sources: Iterable[tuple[str, str]]) -> list[str]:
-    """Commands that read a module which is synthesised alone.
+    """Return commands that read a module which is synthesised alone.
 
     Args:
         name: of the module in Verilog.
@@ -36,7 +36,7 @@ def module(name: str, sources: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def writes(name: str, output: Path) -> list[str]:
-    """Commands that write a synthesised module as a part of a SoC.
+    """Return commands that write a synthesised module as a part of a SoC.
 
     Args:
         name: of the module.

@@ -69,7 +69,7 @@ class Soc:
             ) from error
 
     def memory(self, name: str) -> tuple[str, str]:
-        """Address and size, in bytes, of a region, both in hexadecimal."""
+        """Return address and size, in bytes, of a region, both in hexadecimal."""
         region = self.get("memories", name)
         return f"{region['base']:x}", f"{region['size']:x}"
 

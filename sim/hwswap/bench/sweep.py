@@ -56,7 +56,7 @@ class Point:
 
     @property
     def what(self) -> str:
-        """Its row in the result."""
+        """Return its row in the result."""
         return f"{self.load}, {self.policy}, latency {self.latency}, stall {self.stall} %, seed {self.seed}"
 
     def key(self) -> str:

@@ -45,7 +45,7 @@ class Measured:
 
     @property
     def share(self) -> float:
-        """Words moved of those that the port could have moved one after the other in the busy cycles."""
+        """Return the words moved as a share of those that the port could have moved in the busy cycles."""
         return (self.words_read + self.words_written + self.result_words) / self.busy
 
 

@@ -29,7 +29,7 @@ class Row:
 
     @property
     def ratio(self) -> float | None:
-        """Ours by the published one."""
+        """Return our figure divided by the published one."""
         return None if not self.published else self.ours / self.published
 
 

@@ -92,12 +92,12 @@ class Seen:
 
     @property
     def pages_a_run(self) -> float:
-        """Pages that a CPU gets in a row."""
+        """Return the number of pages that a CPU gets in a row."""
         return self.allocations / self.runs
 
     @property
     def pages_a_device_run(self) -> float:
-        """Pages in a row, whoever gets them."""
+        """Return the number of pages in a row, over all CPUs."""
         return self.allocations / self.device_runs
 
 
@@ -113,7 +113,7 @@ def device(clusters: int, cpus: int = 1, policy: Policy = LINUX) -> Allocator:
 def fragment(allocator: Allocator, rng: random.Random) -> None:
     """Have three quarters of the slots of an empty device used, at random; the clusters are listed in random order.
 
-    As slots that are freed at random leave it: each free puts a cluster behind all others of NONFULL.
+    As slots that are freed at random leave it: each free puts a cluster after all others of NONFULL.
     """
     own = allocator.devices[0]
     clusters = list(own.clusters)

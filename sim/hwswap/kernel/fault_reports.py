@@ -72,7 +72,7 @@ class Report:
 
     @property
     def folder(self) -> Path:
-        """Its folder."""
+        """Return its folder."""
         return FOLDER / self.name
 
     @property

@@ -214,7 +214,7 @@ class Outcome:
 
     @property
     def folios(self) -> int:
-        """Folios that were compared on each kernel."""
+        """Return the number of folios that were compared on each kernel."""
         return sum(scene.folios for scene in self.scenes)
 
     def equal(self, account: Account) -> int:

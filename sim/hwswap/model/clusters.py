@@ -93,7 +93,7 @@ class Device:
 
     @property
     def total(self) -> int:
-        """Slots of all clusters, bad ones included; the device is full when `used` equals this."""
+        """Return the slots of all clusters, bad ones included; the device is full when `used` equals this."""
         return len(self.clusters) * SLOTS
 
     @property

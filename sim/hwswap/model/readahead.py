@@ -42,7 +42,7 @@ def pages(hits: int, adjacent: bool, limit: int, before: int) -> int:
 def block(offset: int, size: int, end: int) -> Window:
     """Return the aligned block of `size` slots, a power of two, around a slot of a device with `end` slots.
 
-    Slot 0 is the header, and nothing is behind the end (`swap_cluster_readahead`).
+    Slot 0 is the header, and nothing is past the end (`swap_cluster_readahead`).
     """
     if size == 1:
         return Window(offset, 1)

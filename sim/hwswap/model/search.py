@@ -290,7 +290,7 @@ class Search(State):
     def scan(self, op: Operation, device: Device, cluster: Cluster, start: int) -> Search_:
         """Look for a run from slot `start` to the cluster's end and take it (`alloc_swap_scan_cluster`).
 
-        Ends with the cluster on the list its count says, and with the place to go on written: the slot behind the found
+        Ends with the cluster on the list its count says, and with the place to go on written: the slot after the found
         run, or none.
         """
         self.counts.scans += 1

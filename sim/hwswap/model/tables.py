@@ -43,7 +43,7 @@ class Extent(Protocol):
 
     @property
     def pages(self) -> int:
-        """Its slots, header included."""
+        """Return its slots, header included."""
 
 
 class Answer(NamedTuple):

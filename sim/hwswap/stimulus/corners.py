@@ -28,7 +28,7 @@ class Corners(Player):
     def prepared_only(self) -> None:
         """No free and no discard is for a device that was prepared and is not on; SWAPOFF takes it away again.
 
-        Bad slots are marked only then, none of them twice, and whole clusters, too.
+        Bad slots are marked only then, none twice, and whole clusters, too.
         """
         for type_ in range(self.sizes.devices):
             for comes in (False, True):

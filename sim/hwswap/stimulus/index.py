@@ -146,7 +146,7 @@ def spread(player: Indexed, rounds: int, largest: int) -> None:
 
 
 def side_by_side(player: Indexed, rounds: int, largest: int) -> None:
-    """Devices one behind the other, empty at first, then full but for a few clusters."""
+    """Devices one after the other, empty at first, then full but for a few clusters."""
     rng = player.rng
     base = rng.randrange(8) if rng.random() < 0.3 else max(player.sizes.clusters - 3 * largest, 0)
     for type_ in rng.sample(range(player.sizes.devices), player.sizes.devices):

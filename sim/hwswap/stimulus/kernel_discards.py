@@ -4,7 +4,7 @@
 Clusters are discarded in two ways. A script asks for all that wait on a device: in a trace a DISCARD_TAKE and a
 DISCARD_DONE for each, then a DISCARD_TAKE of none. Or an allocation of order 0 that found nothing discards by itself,
 and tries again (`folio_alloc_swap`): an ALLOC that failed, DISCARD_TAKE and DISCARD_DONE in turn, and another ALLOC.
-So an ALLOC behind a DISCARD_DONE is the same allocation as the one that failed before.
+So an ALLOC after a DISCARD_DONE is the same allocation as the one that failed before.
 """
 
 from itertools import groupby

@@ -194,7 +194,7 @@ class Session:
     def seed_faults(self, seed: int, before: str = "") -> None:
         """Put faults into the part, of which an input that never changes chooses one: faulty.il, or near.il.
 
-        They are chosen in a copy without the part's own assertions, so that none of them lies in the logic of these
+        They are chosen in a copy without the part's own assertions, so that none lies in the logic of these
         alone. With `before`, an assertion, they are in what stands shortly before it alone: a sample of a large part
         may miss that.
         """
