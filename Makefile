@@ -10,11 +10,11 @@ SHELL := /bin/bash
 BUILD := sim/setup/build
 ENV := sim/setup/env
 PYTEST := $(ENV) python -m pytest$(if $(REPORT), --junitxml=$(REPORT))
-# A test uses one CPU mostly, so as many at once as there are; by file, where a file's tests share what they make.
+# A test uses one CPU mostly, so as many at once as there are; by file, where a file's tests share their results.
 AT_ONCE := -n $(shell nproc) --dist worksteal
 BY_FILE := -n $(shell nproc) --dist loadfile
 
-# Refuse what is no number before anything is built.
+# Refuse anything but a number before anything is built.
 $(foreach name,SEED SEEDS JOBS OPERATIONS DAYS,$(if $(shell printf %s '$($(name))' | tr -d 0-9),\
 	$(error $(name)=$($(name)) is no number: give one in decimal digits)))
 
@@ -50,7 +50,7 @@ bench-grants: setup # cycles from a change to its grant, by GiB of swap [SIZES="
 kernel: setup # Linux 7.3 with the patches: build/kernel
 	@$(BUILD) kernel
 
-kernel-unpatched: setup # the same without the patches, but for the bench: what others are compared with
+kernel-unpatched: setup # the same without the patches, but for the bench: others are compared with it
 	@$(BUILD) kernel-unpatched
 
 kernel-6.12: setup # Linux 6.12 as it is, the swap allocator before swap tables, to compare with: build/kernel-6.12
@@ -68,7 +68,7 @@ redis: setup # redis-server for the guest's workload redis-bgsave: build/redis
 demo: model model-driver guest kernel-unpatched ## boot Linux, swap by its own search and by grants, print both
 	@$(ENV) python -m hwswap demo
 
-# What `make test` is made of, and what `make test-full` is besides: for who changes RTL, patches or driver.
+# Parts of `make test`, and further ones of `make test-full`: for changes of RTL, patches or driver.
 parts := lint 'test-hw SHORT=1' test-harness test-python test-cocotb test-trace 'test-system SHORT=1'
 full_parts := test-failed-seeds test-hw test-masters 'coverage SHORT=1' 'formal SHORT=1' 'mutate SHORT=1' \
 	test-soc test-harts test-system fault-reports test-report test-commands
@@ -233,7 +233,7 @@ compile-commands: verilog # how each C++ source is compiled, for clangd: build/c
 lock: setup # bring requirements.txt up to date with requirements.in
 	@sim/setup/python-lock
 
-# What a bitstream is for; SEEDS=n tries n placements and keeps the fastest. PROFILE= and SOC_CLUSTERS= and so on choose
+# The bitstream's SoC; SEEDS=n tries n placements and keeps the fastest. PROFILE= and SOC_CLUSTERS= and so on choose
 # another engine than the board's (constraints/profiles.toml), LIMIT=part allows an FPGA as full as there is room.
 bitstream flash: export BOARD := $(or $(BOARD),ecpix5)
 bitstream flash: export CPU := $(or $(CPU),vexriscv)
@@ -312,7 +312,7 @@ linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux 
 		--soc $$folder/soc.json --engine $$folder/engine.json --output build/linux-$(or $(BOARD),ecpix5)
 	@litex/linux/card-image build/linux-$(or $(BOARD),ecpix5) build/linux-$(or $(BOARD),ecpix5)/card.img
 
-prune: # remove what was not used for DAYS=30 from the cache
+prune: # remove entries that were not used for DAYS=30 from the cache
 	@sim/setup/prune $(or $(DAYS),30)
 
 clean: ## remove what was built here: build/ and hw/target

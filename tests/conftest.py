@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the seed of a run (run_seed.py) is used for: it is said, and Hypothesis and Python's generator begin at it.
+"""Use of a run's seed (run_seed.py): it is printed, and Hypothesis and Python's generator begin at it.
 
 It is printed in the header, and with each failure as the command that runs the test again with it. Tests and seeds that
 once failed are in failed_seeds.toml; they run first (test_failed_seeds.py). The end of a run says what was tried
@@ -26,7 +26,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Look at the seed, and hand it to Hypothesis."""
     if not 0 <= SEED <= HIGHEST:
         raise pytest.UsageError(f"{VARIABLE} is {os.environ[VARIABLE]!r}: choose a number from 0 to {HIGHEST}")
-    # Whatever the environment (CI=1) would choose: another profile would draw the same each time.
+    # Against the environment's choice (CI=1): another profile would draw the same each time.
     settings.load_profile("hwswap")
     if getattr(config.option, "hypothesis_seed", None) is None:
         config.option.hypothesis_seed = SEED
@@ -43,12 +43,12 @@ def pytest_report_header() -> str:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say what was tried again, also when nothing was."""
+    """Print the retries, also when there were none."""
     terminalreporter.write_line(retries.sentence(config.stash[TRIED].counts))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run what once failed first."""
+    """Run tests that once failed first."""
     items.sort(key=lambda item: item.path.name != FIRST)
 
 

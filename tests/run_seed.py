@@ -11,9 +11,9 @@ import secrets
 VARIABLE = "HWSWAP_SEED"
 
 HIGHEST = 2**30
-"""What tests add to it stays below 2^31 - 1, which the replayer and cocotb both take."""
+"""The highest seed: the sums of tests stay below 2^31 - 1, which the replayer and cocotb both take."""
 
 _TEXT = os.environ.setdefault(VARIABLE, str(secrets.randbelow(HIGHEST) + 1))
 
 SEED = int(_TEXT) if _TEXT.isdecimal() else -1
-"""What is no number is refused by conftest.py."""
+"""The seed; conftest.py refuses -1, a text that is no number."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What once failed with a seed (failed_seeds.toml), run first and with it."""
+"""Tests that once failed with a seed (failed_seeds.toml), run first and with it."""
 
 import os
 import subprocess
@@ -55,7 +55,7 @@ def project(tmp_path, monkeypatch):
 
 
 def outcome(project, **environment):
-    """Run those tests; return what they printed."""
+    """Run those tests; return their output."""
     command = [sys.executable, "-m", "pytest", "-s", "-p", "no:cacheprovider", "--rootdir", str(project), str(project)]
     clean = {name: value for name, value in os.environ.items() if name not in (VARIABLE, "CI")}
     env = {**clean, **environment}
@@ -64,7 +64,7 @@ def outcome(project, **environment):
 
 
 def drawn(text):
-    """Return the lines that were drawn, but for what Hypothesis tries of a failure."""
+    """Return the lines that were drawn, but for Hypothesis's tries of a failure."""
     return [line for line in text.splitlines() if line.lstrip(".").split(" ")[0] in ("own", "global", "drawn")]
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The available list against an order that is written down device by device: for each two devices on the list, which
-// of them stands in front. A device comes, and goes after its equals, by its priority alone.
+// of those stands in front. A device comes, and goes after its equals, by its priority alone.
 //
 // Changes are two cycles apart, an added device is not on the list, a removed or requeued one is (the assumptions).
 // Proved for all such uses, of any length:
@@ -8,7 +8,7 @@
 //   first      the first of the list
 //   successor  the one after the cursor
 //   order      (of the specification itself:) of two devices one stands in front, and not below the other's priority
-//   change     what the first cycle of a change notes for the second
+//   change     the first cycle's notes of a change for the second
 //   legal      of the specification alone: one change at a time, of a device that is on the list or not as it needs
 //   own        none of the module's own assertions fails
 //   places     the list as it is shown: each device on it once, in order, at the lowest places
@@ -113,7 +113,7 @@ module available_proof #(
   wire settled = running;
   always_ff @(posedge clock)
     if (settled) begin
-      // What the first cycle of a change leaves for the second.
+      // The first cycle's notes of a change for the second.
       if (changing) begin
         change_device : assert (dut.added_device_REG == which);
         change_priority : assert (removes || dut.added_priority_REG == now);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The core with one small device: no slot is given twice, and what is freed was given.
+// The core with one small device: no slot is given twice, and slots freed were given.
 //
 // The device is prepared and switched on by the fixed requests below; then any allocations and frees come, of any
 // order, range and number, as fast as the core takes them, and its answers are taken whenever the host likes. `held`
 // are the slots that the host was given and has not freed. Proved:
 //   twice     slots that are given were not held, are in the device, and are not the header's
-//   shape     what is given begins at a multiple of its size
+//   shape     a run given begins at a multiple of its size
 //   freed     slots whose free is answered with OK were all held
 //   refused   a free whose slots are all held is answered with OK
 //   own       the assertions in the core's own modules
@@ -30,7 +30,7 @@ module core_proof #(
   logic running = 1'b0;
   always_ff @(posedge clock) running <= 1'b1;
 
-  // SWAPON_PREPARE, SWAPON, and then whatever the host likes.
+  // SWAPON_PREPARE, SWAPON, and then any requests of the host.
   logic [1:0] setup = 0;
   wire free_to_ask = setup == 2'd2;
   logic ready, resp_valid, fault;
@@ -75,7 +75,7 @@ module core_proof #(
       .io_fault(fault)
   );
 
-  // What was asked and is not answered yet, in order.
+  // Requests that are not answered yet, in order.
   typedef struct packed {
     logic is_free;
     logic [$bits(order)-1:0] order;
@@ -99,7 +99,7 @@ module core_proof #(
   always_ff @(posedge clock) begin
     assume (!STEADY || (want && accept));
     assume (32'(order) < Orders);
-    // A free of no slots, or of none there are, is refused for its form; that is not what this is about.
+    // A free of no slots, or of none there are, is refused for its form; this proof does not cover that.
     assume (!want_free || (nr != 0 && offset != 0 && 32'(offset % SLOTS) + 32'(nr) <= SLOTS &&
             32'(offset) + 32'(nr) <= PAGES));
   end

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The free-run finder against what is wanted of it, for every row, place and order.
+// The free-run finder against its specification, for every row, place and order.
 //
 // Wanted is the first fit upwards: of all runs of 2^order free slots that begin at a multiple of 2^order, after slot
-// `after` or anywhere, the first. It is put without a search: what is named is such a run (`sound`), no such run lies
+// `after` or anywhere, the first. It is put without a search: the place named is such a run (`sound`), no such run lies
 // before it (`first`), and if there is one, one is named (`complete`). `other` stands for every slot of the row.
 //
 // The finder is seen through a thin adapter: it is asked in one cycle and answers LATENCY cycles later. It gets the row
-// in words, with a bit a word that says whether a run of the order is in it, or, for an order that no word holds,
-// whether it is empty. Where the finder may not look, what it is given is anything: slots of the word of `after` up to
-// it, and the bits of that word and those before it (`noise`).
+// in words, with one bit per word that says whether a run of the order is in it, or, for an order that no word holds,
+// whether it is empty. Where the finder may not look, its inputs are anything: slots of the word of `after` up to it,
+// and the bits of that word and those before it (`noise`).
 module finder_proof #(
     parameter int SLOTS = 64,
     parameter int WORDS = 4,

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gate at the engine's AXI4 master against the rules of AXI4, with any masters that keep them behind it and any
-// memory that keeps them before it, any window that stays, with any permissions, and stops and resets of the masters at
-// any time.
+// The gate at the engine's AXI4 master against the rules of AXI4, with any masters and any memory that keep these
+// rules, any window that stays, with any permissions, and stops and resets of the masters at any time.
 //
 // Assumed: both sides keep an offer until it is taken; masters' bursts have at most 16 beats of whole words, also
-// across 4 KiB; their data come in the order of the addresses, with wlast at each end; memory answers what it was asked, a write not
-// before it has all data.
+// across 4 KiB; their data come in the order of the addresses, with wlast at each end; memory answers each request, a
+// write not before it has all data.
 //
 // For all cycles of the bound:
-//   hold      an address or data that were offered on the bus stay until they are taken, whatever happens meanwhile
+//   hold      an address or data that were offered on the bus stay until they are taken
 //   reset     nothing is offered in the first cycle after reset
 //   window    a burst on the bus lies in a window that permits it, has at most 16 beats and does not cross 4 KiB
-//   stop      no burst is begun behind a stop, as none ends what was begun: no identifier is named that does
+//   stop      no burst is begun after a stop: no identifier is set here that ends something begun before
 //   data      data on the bus belong to a burst that was offered, with wlast at its end and nowhere else
-//   answer    masters get answers to what they asked for alone, and no other's after a reset
+//   answer    masters get answers to their own requests alone, and no other's after a reset
 //   fence     between a reset of the masters and the last answer that was owed then, no burst is begun
 //   own       none of the module's own assertions fails
 module gate_proof (
@@ -147,7 +146,7 @@ module gate_proof (
       .io_owed(owed)
   );
 
-  // What was there one cycle before.
+  // The signals one cycle before.
   logic aw_held = 1'b0, w_held = 1'b0, ar_held = 1'b0, b_held = 1'b0, r_held = 1'b0;
   logic iaw_held = 1'b0, iw_held = 1'b0, iar_held = 1'b0, was_abandon = 1'b0;
   logic [75:0] aw_was, ar_was, iaw_was, iar_was;
@@ -204,7 +203,7 @@ module gate_proof (
     end
   end
 
-  // The bus: the same of bursts that were offered, and what memory has still to answer.
+  // The bus: the same of bursts that were offered, and requests that memory has still to answer.
   logic [3:0] lengths[8];
   logic [3:0] count = '0, beat = '0;
   wire offers = awvalid && !aw_held;

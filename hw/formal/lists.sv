@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The clusters' lists against queues that are written down in another way: for each cluster the list it is on, and for
-// each two clusters which of them came first. No links, no heads, no tails.
+// each two clusters which one came first. No links, no heads, no tails.
 //
-// Whoever uses the lists keeps to their contract (the assumptions): a cluster is taken off the list it is on; the head
-// is named only if it is one, with the cluster after it; it is put on a list only when it is on none, and not on the
-// one it leaves, except from the head to the tail. A move counts from its start on. What is proved for all such uses,
-// of any length:
+// Users of the lists keep to their contract (the assumptions): a cluster is taken off the list it is on; the head is
+// named only if it is one, with the cluster after it; it is put on a list only when it is on none, and not on the one
+// it leaves, except from the head to the tail. A move counts from its start on. Proved for all such uses, of any
+// length:
 //   filled  a list is said to hold a cluster exactly if one is on it
 //   ends    head and tail of each list are the first and the last cluster of its queue, in the memories and as read
 //   links   each cluster's links name the one before it and the one after it, in the memories (of ClusterLinks: `ram`
@@ -121,7 +121,7 @@ module lists_proof #(
       end
   end
 
-  // How lists may be used.
+  // The permitted uses of lists.
   always_ff @(posedge clock) begin
     assume (!move || (running && room));
     assume (!move || unlink || push);
@@ -153,7 +153,7 @@ module lists_proof #(
     end
   end
 
-  // What was asked is answered two cycles later; nothing moves meanwhile, by another assumption.
+  // A query is answered two cycles later; nothing moves meanwhile, by another assumption.
   logic [1:0] peeked = '0;
   logic [1:0] looked = '0;
   logic [3:0] asked_list;
@@ -206,7 +206,7 @@ module lists_proof #(
       end
     end
   end
-  // What a move that waits, or is under way, looks like: the proof by induction is shorter when it knows that.
+  // The state of a move that waits, or is under way: the proof by induction is shorter when it knows that.
   function automatic logic well_formed(logic off, logic head_of, logic onto, logic [3:0] old, logic [3:0] fresh);
     return (off || onto) && (!head_of || (off && onto)) && (!off || head_of || !onto || old != fresh) &&
         32'(old) < USED_LISTS && 32'(fresh) < USED_LISTS;

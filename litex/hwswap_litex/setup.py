@@ -17,12 +17,12 @@ class BuildWithVerilog(build_py):
     """Copies them beside the package's modules."""
 
     def run(self) -> None:
-        """Builds the package."""
+        """Build the package."""
         if not ENGINES.is_dir():
             sys.exit(f"error: {ENGINES} is missing: run 'make litex-core' first, which makes the engines' Verilog")
         super().run()
         if not self.editable_mode:
-            # What is in the cache is found by a link.
+            # Files in the cache are found by a link.
             shutil.copytree(ENGINES, Path(self.build_lib) / "hwswap_litex" / "verilog", dirs_exist_ok=True)
 
 

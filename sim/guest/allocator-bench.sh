@@ -3,7 +3,7 @@
 # be compared. It calls the allocator directly; no event of the allocator may be enabled meanwhile.
 BENCH=/sys/kernel/debug/swap_alloc_bench
 
-# Guest time between two steps of the simulated engine, when there is one. A step interrupts whatever runs, and its cost
+# Guest time between two steps of the simulated engine, when there is one. A step interrupts any program, and its cost
 # counts for the call that it hits; like this it hits less than one call in a hundred, and stays out of the 99th
 # percentile.
 BENCH_TICK_US=200
@@ -25,12 +25,12 @@ swap_on() {
 	done
 }
 
-# allocator_bench NAME ORDER COUNT [ROUNDS]: prints what a call costs as lines "@bench NAME GAP_NS JSON". With
+# allocator_bench NAME ORDER COUNT [ROUNDS]: prints the cost of a call as lines "@bench NAME GAP_NS JSON". With
 # KNOWN=known places are known beforehand.
 allocator_bench() {
 	gap=$((GAP_NS << $2))
 	[ $gap -le 1000000 ] || gap=1000000
-	# The first run of an order asks for its ring; what it costs is not what the next ones cost.
+	# The first run of an order asks for its ring; the next ones do not cost that.
 	echo "$2 2 $gap" >$BENCH || return 1
 	settle
 	echo "${KNOWN:-} $2 $3 $gap ${4:-1}" >$BENCH || return 1

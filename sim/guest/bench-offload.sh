@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The guest's side of `make bench-offload`: what a call of the allocator costs on swap that is empty, half full and 90 %
-# full, with holes of the order that is asked for, and what a large folio costs that finds no room. Everything it prints
+# The guest's side of `make bench-offload`: the cost of an allocator's call on swap that is empty, half full and 90 %
+# full, with holes of the order that is asked for, and of a large folio that finds no room. Everything it prints
 # is read by hwswap.bench.offload. From the host: SEEDS; RUNS, "ORDER COUNT ROUNDS FOLIOS" a line, where so many FOLIOS
 # fill swap; FAILS, "ORDER COUNT" a line; GRANTS: none, software (the engine in software), engine (the simulated one);
 # LARGE_SEARCH, clusters more that a large folio may look into; KNOWN (see allocator-bench).
@@ -11,7 +11,7 @@ thread() {
 	awk '/^(grants|cycles) / { printf "%s ", $2 }' /sys/kernel/debug/hwswap_softgrants/stats
 }
 
-# verify: what the engine reads beside the kernel's tables
+# verify: compares the words that the engine reads with the kernel's tables
 verify() {
 	for module in hwswap hwswap_softgrants; do
 		[ ! -e /sys/kernel/debug/$module ] || sed 's/^/@verify /' /sys/kernel/debug/$module/verify
@@ -19,7 +19,7 @@ verify() {
 }
 
 # grants on, grants off ORDER: begin and end them. The engine is simulated, or in software, which runs before each call
-# of the bench and never within one, and says what that took once it had read all there is.
+# of the bench and never within one, and prints the cost once it had read all there is.
 grants() {
 	case $GRANTS-$1 in
 	software-on)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The guest's side of `make bench-offload PART=walk`: what a large folio costs at the worst. Swap is full of 64 kB
+# The guest's side of `make bench-offload PART=walk`: the highest cost of a large folio. Swap is full of 64 kB
 # folios, and one slot of each cluster is free: all clusters are among those that have room, and none has any for 64 kB.
-# What it prints is read by hwswap.bench.walk. From the host: SIZES, GiB of swap; LARGE_SEARCH, 0 on a kernel without
+# Its output is read by hwswap.bench.walk. From the host: SIZES, GiB of swap; LARGE_SEARCH, 0 on a kernel without
 # wide searches; /walk-allocations and /walk-frees, operations of the allocator's script.
 BENCH=/sys/kernel/debug/swap_alloc_bench
 SWAP=/sys/kernel/mm/swap

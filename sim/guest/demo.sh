@@ -103,7 +103,7 @@ fragment() {
 	done
 }
 
-# fragment_end PHASE: what was left of it is read once more
+# fragment_end PHASE: the rest of it is read once more
 fragment_end() {
 	kill $fragment
 	wait $fragment || return 1

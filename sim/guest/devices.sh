@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The guest's side of the experiment `devices`: how much of four equal swap devices is in use. Everything it prints is
 # read by hwswap.experiments.devices. From the host: KIND, ram (RAM disks, on no node) or node (device N on node N);
-# PRIORITY, a number or default; MB, what each CPU has in swap; DISK_MB; SEED.
+# PRIORITY, a number or default; MB, each CPU's share of swap; DISK_MB; SEED.
 
 NULLB=/sys/kernel/config/nullb
 CPUS=$(seq 0 $(($(nproc) - 1)))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The guest's side of the experiment `fallbacks`: how many large folios of each size are split on their way out under a
-# mix of them. Everything it prints is read by hwswap.experiments.fallbacks. From the host: MIX, swapmix with its
+# their mix. Everything it prints is read by hwswap.experiments.fallbacks. From the host: MIX, swapmix with its
 # arguments; SIZES, in kB.
 
 # counts: of each size, folios swapped out whole and those that had to be split

@@ -2,7 +2,7 @@
 # The guest's side of `make witness`. From the host: DRIVER, whether the driver is loaded, in mode off, or no; SCENES,
 # how many there are.
 # /scenes/N/areas has a line for each device, "DISK BYTES PRIORITY ROTATING BAD", where - stands for none;
-# /scenes/N/script is for the program `witness`, and /tmp/N what it writes.
+# /scenes/N/script is for the program `witness`, and /tmp/N its output.
 SIZES=/sys/kernel/mm/transparent_hugepage
 COUNTERS="pswpin|pswpout|pgscan_kswapd|pgsteal_kswapd|pgscan_direct|swap_ra|nr_swapcached|pgscan_khugepaged"
 
@@ -17,7 +17,7 @@ areas() {
 	done <"$1"
 }
 
-# counters: what the kernel counts of swap, a line each
+# counters: the kernel's counters of swap, a line each
 counters() {
 	grep -E "^($COUNTERS) " /proc/vmstat
 	for size in "$SIZES"/hugepages-*kB; do
@@ -32,7 +32,7 @@ for size in "$SIZES"/hugepages-*kB; do
 	[ ! -f "$size/enabled" ] || echo always >"$size/enabled" || exit 1
 done
 echo always >"$SIZES/enabled" || exit 1
-# What is made large in the background, or read in, would use swap beside the script.
+# Folios made large in the background, or read in, would use swap beside the script.
 echo 0 >"$SIZES/khugepaged/max_ptes_swap" || exit 1
 echo 0 >"$SIZES/khugepaged/max_ptes_none" || exit 1
 echo 4000000000 >"$SIZES/khugepaged/scan_sleep_millisecs" || exit 1

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What the set-up scripts share: messages, the cache, and the checks that stop a set-up early.
+# The common part of the set-up scripts: messages, the cache, and the checks that stop a set-up early.
 # Sourced, never run. Everything slow ends in "$HWSWAP_CACHE/<what>-<hash of its inputs>".
 
 HWSWAP_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -17,7 +17,7 @@ shopt -s inherit_errexit
 # say TEXT...: one line of progress, on stderr so that a script's stdout stays its result.
 say() { printf 'setup: %s\n' "$*" >&2; }
 
-# die TEXT...: one clear sentence that says what to do, and a non-zero exit.
+# die TEXT...: one clear sentence with the remedy, and a non-zero exit.
 die() {
 	printf 'setup: error: %s\n' "$*" >&2
 	exit 1
@@ -42,7 +42,7 @@ key() {
 	for item in "$@"; do
 		list+=("$item")
 		[ -d "$item" ] || continue
-		# What builds and editors leave there is no source.
+		# Files that builds and editors leave there are no sources.
 		found=$(find "$item" \( -name target -o -name __pycache__ -o -name '*.egg-info' -o -name '.*' \) -prune -o \
 			-type f -print | LC_ALL=C sort)
 		while read -r item; do list+=(":$item" "$item"); done <<<"$found"
@@ -51,8 +51,8 @@ key() {
 }
 
 # cached WHAT HASH FUNCTION [ARG...]: makes "$HWSWAP_CACHE/WHAT-HASH" unless it is there, and prints its path.
-# FUNCTION is called with a temporary directory (and ARGs), which gets its name when FUNCTION has succeeded: what has
-# the name is complete. A lock makes a second set-up wait for the first one instead of doing the work twice.
+# FUNCTION is called with a temporary directory (and ARGs), which gets its name when FUNCTION has succeeded: an entry
+# with the name is complete. A lock makes a second set-up wait for the first one instead of doing the work twice.
 # Not to be called where `set -e` is off (if, ||, &&).
 cached() {
 	local what=$1 entry=$HWSWAP_CACHE/$1-$2 function=$3
@@ -69,7 +69,7 @@ cached() {
 			rm -rf "$entry.part"
 			mkdir -p "$entry.part"
 			say "$what: making $entry"
-			# The lock stays with this shell: a daemon that the step leaves behind must not hold it.
+			# The lock stays with this shell: a daemon that outlives the step must not hold it.
 			"$function" "$entry.part" "$@" 9>&- >&2
 			mv "$entry.part" "$entry"
 			say "$what: done in $((SECONDS - started)) s"
@@ -81,14 +81,14 @@ cached() {
 }
 
 # cached_by_content WHAT HASH FUNCTION [ARG...]: as cached, but the entry has a hash of its own content in its name.
-# What is made from it is then made again when that changes, not when its sources were moved or have another comment.
+# Things made from it are then made again when that changes, not when its sources were moved or have another comment.
 cached_by_content() {
 	local made
 	made=$(cached "emitted-$1" "$2" "${@:3}")
 	cached "$1" "$(cd "$made" && key ./*)" copy_of "$made"
 }
 
-# copy_of DIRECTORY ENTRY: fills the directory with what the entry holds.
+# copy_of DIRECTORY ENTRY: fills the directory with the entry's files.
 copy_of() { cp -r "$2"/. "$1"; }
 
 # link_to TARGET LINK: makes LINK point to TARGET; untouched when it does already, so that make sees no change.

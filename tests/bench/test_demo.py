@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `make demo` makes of what its guest has counted."""
+"""Results of `make demo` from its guest's counts."""
 
 import json
 from collections.abc import Callable
@@ -11,7 +11,7 @@ STILL = dict.fromkeys(("swpout_fallback_64", "swpout_fallback_2048", "grants_ref
 
 
 def collected(units: int = 840, refused: int = 4, differences: int = 0, wrong: int = 0) -> demo.Collected:
-    """Return what both phases with grants have counted, and the comparison at the end: 354 allocations, 200 grants."""
+    """Return the counts of both phases with grants, and the comparison at the end: 354 allocations, 200 grants."""
     before = {"pswpout": 1000, "allocations": 100, "pswpin": 10, "swpout_64": 3, "swpout_2048": 1}
     before |= {"grant_units": 500, "grants_popped": 40, "grants_refused_epoch": 2, **STILL}
     after = {"pswpout": 2736, "allocations": 454, "pswpin": 20, "swpout_64": 27, "swpout_2048": 3}
@@ -59,7 +59,7 @@ def test_a_wrong_byte_is_told() -> None:
 
 
 def bench(averages: dict[tuple[str, str, int], int]) -> dict[str, list[dict[str, object]]]:
-    """Return what the kernel's bench has printed in all states: 100 instructions per call but for `averages`."""
+    """Return the lines of the kernel's bench in all states: 100 instructions per call but for `averages`."""
     names = [state + name for state in ("", "fragmented-") for name in demo_table.BENCHES]
     return {
         name: [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `make bench-offload` makes of the lines of its guests, and when a target is missed."""
+"""Results of `make bench-offload` from the lines of its guests, and targets that are missed."""
 
 import json
 
@@ -16,7 +16,7 @@ def line(state: str, op: str, order: int, cost: int, n: int = 10, failed: int = 
 
 
 def printed(allocate: int, free: int, fail: int = 430) -> str:
-    """Return what a guest prints in the short form."""
+    """Return a guest's output in the short form."""
     lines = []
     for order, *_ in offload.SHORT_RUNS:
         for state in offload_targets.STATES:
@@ -109,7 +109,7 @@ def entries(seed: int, text: str) -> list[fallbacks.Entry]:
 
 
 def mixed(splits: dict[str, int], mismatches: int = 0, seed: int = 1) -> str:
-    """Return what a guest prints of the fall-backs, of 1,000 folios of each size."""
+    """Return a guest's output on the fall-backs, of 1,000 folios of each size."""
     lines = []
     for percent, placement in fallbacks.runs(seed, DEVICES, LEVELS):
         head = f"{placement} {percent}"

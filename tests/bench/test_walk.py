@@ -12,7 +12,7 @@ SIZES = (1, 4)
 
 
 def printed(calls: list[str], cost: int, failed: int = 9) -> str:
-    """Return what a guest prints; nothing is freed."""
+    """Return a guest's output; nothing is freed."""
     lines = []
     for gib in SIZES:
         for call in calls:

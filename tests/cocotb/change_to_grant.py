@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long it takes from a change of a bitmap to the grant that uses it, by the size of swap: `make bench-grants`.
+"""The latency from a change of a bitmap to the grant that uses it, by the size of swap: `make bench-grants`.
 
 With PACE 0 and the driver's. HWSWAP_GIB has the sizes in GiB, HWSWAP_LATENCY the cycles that an access to memory
 takes. Not one of the tests: large sizes take long.

@@ -22,7 +22,7 @@ DRIVEN = re.compile(r"^  assign (\w+) =(.*?);", re.MULTILINE | re.DOTALL)
 
 @dataclass
 class Module:
-    """A module: its ports for addresses, what is in it, and what drives the addresses that leave it."""
+    """A module: its ports for addresses, its parts, and the drivers of the addresses that leave it."""
 
     takes: set[str] = field(default_factory=set)
     gives: set[str] = field(default_factory=set)
@@ -61,7 +61,7 @@ def masters(verilog: str, top: str = "HwSwap") -> set[str]:
         if not within:
             made = module.gives
         else:
-            # What hands on addresses of its parts makes one itself where none of theirs is in it.
+            # A module that hands on addresses of its parts makes one itself where none of theirs is in it.
             made = {port for port, value in module.driven.items() if not ADDRESS.search(value)}
             for part, name, pins in module.parts:
                 if HOPS.fullmatch(part) and part in known:

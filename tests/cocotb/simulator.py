@@ -46,7 +46,7 @@ class Engine:
 
     @property
     def sizes(self) -> Mapping[str, int]:
-        """What it is built for."""
+        """Return its sizes."""
         return {"DEVICES": 8, "CPUS": 4, "CLUSTERS": self.clusters}
 
 
@@ -114,7 +114,7 @@ def build(waves: bool, coverage: bool, engine: Engine) -> Verilator:
     arguments += ["-Wno-UNUSED", "-Wno-DECLFILENAME", "--no-timing"]
     if coverage:
         arguments += ["--coverage-line", "--coverage-toggle"]
-    # What the wheel's own make fragment leaves empty, and how to compile.
+    # Variables that the wheel's own make fragment leaves empty, and options for the compiler.
     flags = "CFG_CXXFLAGS_PCH_I=-include CFG_LDLIBS_THREADS=-pthread OPT_FAST=-O2 PYTHON3=python3"
     flags += " OPT_SLOW=-O0" if coverage else " OPT_SLOW=-O1"  # with coverage, a line for each point
     os.environ["MAKEFLAGS"] = flags + (" OBJCACHE=ccache" if shutil.which("ccache") else "")
@@ -153,7 +153,7 @@ def simulate(
     if str(HERE) not in sys.path:
         sys.path.insert(0, str(HERE))
     try:
-        # The runner's extra_env gives way to what the caller's environment has, as HWSWAP_SEED.
+        # The runner's extra_env gives way to the caller's environment, as HWSWAP_SEED.
         with mock.patch.dict(os.environ, environment):
             results = runner.test(
                 test_module=f"cases.{module}",

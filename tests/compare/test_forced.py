@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replay step by step: from tracepoint text by hand, and from models that write down what they do."""
+"""Replay step by step: from tracepoint text by hand, and from models that write down their steps."""
 
 import random
 

@@ -15,7 +15,7 @@ DATA = Path(__file__).parents[1] / "data"
 
 
 class Expected(NamedTuple):
-    """What a trace holds at least: its CPUs, its decisions, and how often each kind of record is in it."""
+    """The least content of a trace: its CPUs, its decisions, and the number of records of each kind."""
 
     cpus: int
     decisions: int

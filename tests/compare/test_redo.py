@@ -93,7 +93,7 @@ def test_what_is_held_on_a_device_that_goes_is_freed():
 
 
 def test_a_discard_ends_with_its_device():
-    """What was taken for a discard on a device that went is none of the next one's, which is smaller here."""
+    """A cluster taken for a discard on a device that went is none of the next one's, which is smaller here."""
     given = [alloc(0, 9, (0, SLOTS)), alloc(0, 9, (0, 2 * SLOTS))]
     first = [prepare(0, 3 * SLOTS, SSD | DISCARD, -1), swapon(0), *given, free(0, 0, 2 * SLOTS, SLOTS)]
     going = [discard_take(0, 2 * SLOTS), swapoff_begin(0), swapoff(0)]

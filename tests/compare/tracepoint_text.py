@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tracepoint text: by hand, and by a model that writes down what it does."""
+"""Tracepoint text: by hand, and by a model that writes down its steps."""
 
 import random
 from collections.abc import Iterator
@@ -93,7 +93,7 @@ class Writer:
         self.out.append(Record(op, self.cpu, order, type_, a, b, self.number))
 
     def listen(self) -> None:
-        """Wrap what changes lists."""
+        """Wrap the functions that change lists."""
         model = self.model
         move, make, usage = model.move, model.make_available, model.add_usage
 
@@ -185,7 +185,7 @@ class Writer:
         return next(record.type for record in reversed(self.out) if record.op == Op.VISIT)
 
     def on_scanned(self, step, order):
-        """Write what a scan found."""
+        """Write the result of a scan."""
         if step.offset:
             self.out.append(trace.alloc(self.cpu, order, (step.device.type, step.offset), self.number))
         else:
@@ -193,7 +193,7 @@ class Writer:
             self.detail(Op.SCANNED, step.device.type, order, offset)
 
     def on_attempt(self, step, order):
-        """Order 0: now and then reclaim a slot of what is held in the cluster, on the way."""
+        """Order 0: now and then reclaim a slot that is held in the cluster, on the way."""
         if not self.cached or order or not self.model.half_used or self.rng.random() < 0.5:
             return None
         first = step.cluster.index * SLOTS
@@ -246,7 +246,7 @@ class Writer:
                 assert self.model.discard_done(device.type, offset) == Status.OK
 
     def trace(self) -> trace.Trace:
-        """Return what was written."""
+        """Return the records so far as a trace."""
         header = trace.Header("recorded", "7.3.4", "tracepoints", "a model", None, 4)
         return trace.complete(header, self.out)
 

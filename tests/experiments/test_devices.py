@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Four equal devices: the golden model's choices by hand, what a guest says, and what is made of it."""
+"""Four equal devices: the golden model's choices by hand, a guest's output, and the results from it."""
 
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -42,7 +42,7 @@ def test_as_much_is_in_use_as_in_the_published_tables():
 
 
 def said(*used_kb, mismatches=0, nodes=NODES):
-    """What the guest's script says."""
+    """Return an output of the guest's script."""
     lines = [["nodes", str(nodes)]]
     lines += [["swaps", f"/dev/ram{at}", "partition", "32764", str(kb), str(-2 - at)] for at, kb in enumerate(used_kb)]
     return lines + [["held", f'{{"tool":"swapfrag","mismatches":{mismatches}}}']] * NODES

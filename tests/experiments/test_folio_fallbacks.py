@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folios that are split: the placements on the golden model, what a guest says, and what is made of it."""
+"""Folios that are split: the placements on the golden model, a guest's output, and the results from it."""
 
 import json
 
@@ -44,7 +44,7 @@ def test_published_shares():
 
 
 def said(**changes):
-    """What the guest's script says: 64 kB, 30 folios, 4 of them split, with counters that ran before."""
+    """Return an output of the guest's script: 64 kB, 30 folios, 4 split, with counters that ran before."""
     mix = {"mismatches": 0, "verified_bytes": 4096, "paged_out_4": 9, "paged_out_64": 30, **changes}
     return [
         ["before", "64", "100", "10"],

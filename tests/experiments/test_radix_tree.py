@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tree beside what follows of it from the slots in use alone, and the loads of its look-ups."""
+"""The tree beside a computation of it from the slots in use alone, and the loads of its look-ups."""
 
 import random
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The check of kernel logs finds what each of the kernel's own checks says, and nothing else."""
+"""The check of kernel logs finds the messages of each of the kernel's own checks, and nothing else."""
 
 import pytest
 from hwswap.guest.kernel_log import troubles

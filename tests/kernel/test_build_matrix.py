@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configurations and logs of `make test-matrix`: what is asked for, what is refused, what is told of a fault."""
+"""Configurations and logs of `make test-matrix`: the options asked for, those refused, the sentence on a fault."""
 
 from collections import Counter
 
@@ -9,7 +9,7 @@ from hwswap.kernel.patch_steps import OUR_OPTIONS, PATCHES
 
 
 def test_each_choice_of_options_is_built_once() -> None:
-    """All of them at once are what every other configuration has."""
+    """Every other configuration has all options at once."""
     cells = [*EACH_PREFIX, *WHOLE_SERIES]
     assert Counter((cell.arch, cell.name) for cell in cells).most_common(1)[0][1] == 1
     choices = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Making one trace of another: what is left out, and what is kept."""
+"""Making one trace of another: the records left out, and those kept."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fault reports: what is said of them, and what becomes of a run's output."""
+"""Fault reports: their pages, and the judgement of a run's output."""
 
 import argparse
 
@@ -56,7 +56,7 @@ def command(tmp_path, monkeypatch, capsys):
     made = []
 
     def call(*arguments: str, status: str = HOLDS):
-        """Call it; returns its exit status, what was attempted, and what it said."""
+        """Call it; return its exit status, the attempts, and its output."""
 
         def attempt(report: Report, mode: str) -> Outcome:
             made.append(mode)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of what a kernel answers; no guest is started."""
+"""The handling of a kernel's answers; no guest is started."""
 
 from collections import Counter
 from contextlib import contextmanager

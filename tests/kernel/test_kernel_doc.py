@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `make lint` finds in the kernel's comments on functions and structures."""
+"""Errors that `make lint` finds in the kernel's comments on functions and structures."""
 
 import subprocess
 from pathlib import Path

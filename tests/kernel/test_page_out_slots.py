@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the golden model puts folios that are paged out."""
+"""The golden model's places for folios that are paged out."""
 
 from hwswap.kernel import page_out_slots
 from hwswap.stimulus import page_outs

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `make test-patches` and `make test-matrix` make of configurations and of what compilers say."""
+"""`make test-patches` and `make test-matrix`: their judgement of configurations and of compilers' messages."""
 
 import json
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a workload may ask for, and how a recording is begun."""
+"""The lines of a workload that ask for things, and the start of a recording."""
 
 import pytest
 from hwswap.kernel import ftrace, record

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of what the kernels say; no guest is started."""
+"""The judgement of the kernels' output; no guest is started."""
 
 import pytest
 from hwswap.kernel import page_out_slots, witness

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loads, what is made of a guest's counters, and what is refused. No guest is started."""
+"""The loads, figures from a guest's counters, and refusals. No guest is started."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ def counters(load: str, run: int, when: str, **values: int) -> str:
 
 
 def printed(pages: int, mismatches: int = 0, grants: bool = True) -> str:
-    """Return what a guest prints of two runs of a load; the second has twice as many pages."""
+    """Return a guest's output of two runs of a load; the second has twice as many pages."""
     lines = []
     for run in (0, 1):
         after = {"pswpout": 100 + pages * (run + 1), "pswpin": 50, "swpout_64": 12, "swpout_fallback_64": 4}

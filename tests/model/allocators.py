@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the allocator's rules share."""
+"""The common part of the tests of the allocator's rules."""
 
 from hwswap.model.golden import BLKDEV, SOLIDSTATE, Allocator, Slots
 from hwswap.model.rows import SLOTS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many large folios are split under a changing mix of sizes, by placement: the models' side of bench-offload."""
+"""Large folios that are split under a changing mix of sizes, by placement: the models' side of bench-offload."""
 
 from collections import Counter
 
@@ -53,7 +53,7 @@ class Granted(Emptied, GrantedAllocator):
 
 
 def splits(kernel):
-    """Return what was split, and how many large folios there were."""
+    """Return the folios that were split, and the number of large ones."""
     folios = swap_out(kernel, AT_92, getattr(kernel, "after", lambda number: None))
     assert not kernel.faults()
     print(f"{type(kernel).__name__}: {sum(folios.split.values())} split, {dict(folios.split)}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The policies: what each choice changes. In test_stream lists and counts hold when they are switched at will."""
+"""The policies: the effect of each choice. In test_stream lists and counts hold when they are switched at will."""
 
 from itertools import product
 
@@ -58,7 +58,7 @@ def test_free_first_scans_as_many_frag_clusters_as_there_were():
     assert model.alloc(3, 2) is None
     assert sorted(device.frag[2]) == [1, 2, 3, 4]
     order = list(device.frag[2])
-    model.free(0, order[0] * SLOTS + 1, 1)  # one of them is on NONFULL[2]
+    model.free(0, order[0] * SLOTS + 1, 1)  # one is on NONFULL[2]
     model.set_policy(Policy(scan=Scan.FREE_FIRST))
     before = model.counts.scans
     assert model.alloc(2, 2) is None
@@ -100,7 +100,7 @@ def test_a_device_that_was_full_comes_back_to_its_place_in_the_sequence():
     assert model.alloc(2, 0) == Slots(0, 9)
     model.set_policy(Policy())
     model.free(0, 9, 1)
-    assert [device.type for device in model.available] == [1, 0]  # behind its equal where they take turns
+    assert [device.type for device in model.available] == [1, 0]  # after its equal where they take turns
 
 
 def test_the_turns_go_on_where_they_were_when_round_robin_comes_back():
@@ -274,7 +274,7 @@ def test_a_rotating_device_can_be_indexed():
 @given(st.integers(0, 2**32))
 @example(475408)  # ends with a swapoff under way, and a CPU's place on its device
 def test_indexed_fails_only_where_the_tried_device_has_no_place(seed):
-    """What a failure means, said without lists: no cluster may take the order, or it has no run."""
+    """The meaning of a failure, without lists: no cluster may take the order, or it has no run."""
     features = frozenset({"indexed", "discard", "rotating"})
     making = Stream(Shape(seed, ops=1200, devices=4, clusters=140, span=34, features=features))
     for _ in making:

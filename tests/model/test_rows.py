@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bit tricks against loops that say what is meant."""
+"""The bit tricks against plain loops."""
 
 from itertools import pairwise
 

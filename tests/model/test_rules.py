@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Discarding and rotating devices, reclaim, and many devices and CPUs: what recorded kernels do not show.
+"""Discarding and rotating devices, reclaim, and many devices and CPUs: rules that recorded kernels do not show.
 
 Each rule is as its kernel function has it; tests/compare/test_recorded.py compares the others, step by step.
 """
@@ -113,7 +113,7 @@ def waiting(*clusters: int) -> Allocator:
 
 @pytest.mark.parametrize(("devices", "visits"), [(1, 1), (2, VISITS)])
 def test_devices_that_wait_for_discards_are_visited_a_bounded_number_of_times(devices, visits):
-    """Equals go round for ever in swap_alloc_slow: each visit puts the device behind the one that comes next."""
+    """Equals go round for ever in swap_alloc_slow: each visit puts the device after the one that comes next."""
     model = waiting(*[2] * devices)
     seen = []
     visit = model.visit
@@ -189,7 +189,7 @@ def test_a_successor_that_left_the_list_starts_the_walk_over():
 
 
 class Host(Allocator):
-    """An allocator whose host answers: what it reclaims, and whether there is memory for tables."""
+    """An allocator whose host answers: the slots it reclaims, and whether there is memory for tables."""
 
     hosted = True
     memory = True
@@ -238,7 +238,7 @@ def test_a_cached_slot_is_reclaimed_during_the_scan_when_more_than_half_is_used(
     model = machine(1, model=Host())
     for _ in range(300):
         model.alloc(0, 0)
-    model.next_offsets[0][0].offset = 100  # this CPU goes on in what is in use
+    model.next_offsets[0][0].offset = 100  # this CPU goes on among slots in use
     model.cached = {150: True}
     assert model.alloc(0, 0) == Slots(0, 150)
     assert model.next_offsets[0][0].offset == 151
@@ -251,7 +251,7 @@ def test_a_cluster_that_a_reclaim_empties_ends_the_scan_there():
     for _ in range(510):
         model.alloc(0, 0)
     model.alloc(0, 9)
-    model.alloc(1, 0)  # the last cluster: nothing is free but what is behind this slot
+    model.alloc(1, 0)  # the last cluster: only the slots after this one are free
     model.next_offsets[2][0].device = model.devices[0]
     model.next_offsets[2][0].offset = 2 * SLOTS
     model.cached = {2 * SLOTS: True}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What streams come to, and how many devices an allocation of the golden model visits."""
+"""The coverage of streams, and the number of devices that an allocation of the golden model visits."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from hwswap.traces.trace import Op
 
 @dataclass
 class Reached:
-    """What streams have come to."""
+    """The coverage of streams."""
 
     ops: Counter[int] = field(default_factory=Counter)
     orders: Counter[int] = field(default_factory=Counter)

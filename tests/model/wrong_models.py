@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Golden models with one wrong rule each, for tests of what has to find it."""
+"""Golden models with one wrong rule each, for tests of the checks that have to find it."""
 
 from hwswap.model.golden import Allocator
 from hwswap.model.rows import SLOTS

@@ -2,8 +2,8 @@
 """Every command of README and of the pages, run as it is written: `make test-commands`.
 
 A page's fenced blocks hold commands, output or Python; a command begins with a word of WORDS. They are run from the
-root of the clone in the order of the pages, README first, as some need what one before them has made. What cannot be
-run here is skipped with its reason. `make test` leaves this file out by its name: it takes hours.
+root of the clone in the order of the pages, README first, as some need the files of one before them. Commands that
+cannot be run here are skipped with their reason. `make test` leaves this file out by its name: it takes hours.
 """
 
 import os
@@ -84,7 +84,7 @@ ALL = [each for page in PAGES for each in commands(page, (ROOT / page).read_text
 
 @pytest.fixture(scope="module", autouse=True)
 def nothing_left() -> Iterator[None]:
-    """Remove what commands leave in the root of the clone, but not what was there before."""
+    """Remove files that commands leave in the root of the clone, but not those that were there before."""
     before = set(ROOT.glob("my.*"))
     yield
     for left in set(ROOT.glob("my.*")) - before:

@@ -58,7 +58,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(
     ],
 )
 def test_make_refuses_before_it_builds(words: list[str], said: str) -> None:
-    """The set-up is taken as done, so that what follows it comes first."""
+    """The set-up is taken as done, so that the step after it comes first."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     done = subprocess.run(
         ["make", "--old-file=setup", *words],

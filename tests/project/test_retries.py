@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is tried again is counted, in whatever process, and printed at the end of pytest and of the command."""
+"""Retries are counted, in every process, and printed at the end of pytest and of the command."""
 
 import os
 import subprocess

@@ -108,7 +108,7 @@ def read(path: Path) -> trace.Trace | None:
 
 
 def read_by_harness(path: Path, kind: str = "traces") -> str:
-    """Return what a reader in C++ says."""
+    """Return the output of a reader in C++."""
     done = subprocess.run([PROGRAM, kind, path], capture_output=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     # As bytes: a line of a script is quoted as it is, and text would turn its carriage returns into ends of lines.
@@ -130,7 +130,7 @@ def test_a_damaged_trace_is_read_or_refused(tmp_path: Path, data: bytes) -> None
     found, said = read(path), read_by_harness(path)
     assert said == "read" or said.startswith(f"refused: trace {path} "), said
     if found is not None and trace.version_of(found.records) <= 2 and not found.detailed:
-        # What the one takes of a damaged gzip header (reserved flags) is not what the other does.
+        # The two do not take the same damaged gzip headers (reserved flags).
         path.write_bytes(gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data)
         said = read_by_harness(path)
         assert said == "read", said
@@ -224,7 +224,7 @@ def damaged_script(draw: st.DrawFn) -> bytes:
 
 
 def said_of_script(path: Path, data: bytes) -> str:
-    """Return what the reader says of a script."""
+    """Return the reader's output on a script."""
     path.write_bytes(data)
     return read_by_harness(path, "scripts")
 

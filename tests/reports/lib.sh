@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the reports share. The guest's busybox sh reads it before run.sh. Each check is one line, "holds: ..." or
+# The common part of the reports. The guest's busybox sh reads it before run.sh. Each check is one line, "holds: ..." or
 # "fails: ...", in any case.
 
 DEBUG=/sys/kernel/debug/hwswap
@@ -13,7 +13,7 @@ fails() { echo "fails: $*"; }
 check() {
 	local text=$1
 	shift
-	# In this shell, so that the command can wait for what this shell began.
+	# In this shell, so that the command can wait for processes that this shell began.
 	if "$@" >/tmp/said 2>&1; then holds "$text"; else fails "$text: '$*' ended with $? ($(tail -n 1 /tmp/said))"; fi
 }
 
@@ -36,7 +36,7 @@ equal() { if [ "$2" = "$3" ]; then holds "$1"; else fails "$1: $3, not $2"; fi; 
 # within TEXT LEAST MOST FOUND
 within() { if [ "$4" -ge "$2" ] && [ "$4" -le "$3" ]; then holds "$1"; else fails "$1: $4, not $2 to $3"; fi; }
 
-# figure NAME NUMBER: what report.toml compares between kernels (`same`)
+# figure NAME NUMBER: a figure that report.toml compares between kernels (`same`)
 figure() { echo "figure: $1 $2"; }
 
 # until_true SECONDS COMMAND...: waits until the command succeeds
@@ -98,13 +98,13 @@ on_and_off() {
 	within "there were some" "$least" 1000000 $offs
 }
 
-# on_disk DEVICE SLOT COUNT: a sum of what is there; not of what the page cache has of it, which swap goes around
+# on_disk DEVICE SLOT COUNT: a sum of the data there; not of the page cache's copy, which swap goes around
 on_disk() {
 	echo 3 >/proc/sys/vm/drop_caches
 	dd if="$1" bs=4096 skip="$2" count="$3" 2>/dev/null | md5sum
 }
 
-# nullb NUMBER MB [ATTRIBUTE=VALUE...]: makes /dev/nullbNUMBER of so many MB, which keeps what is written to it.
+# nullb NUMBER MB [ATTRIBUTE=VALUE...]: makes /dev/nullbNUMBER of so many MB, which keeps data written to it.
 # Attributes are of configfs: discard=1, rotational=1, irqmode=2, completion_nsec=20000.
 nullb() {
 	local folder=/sys/kernel/config/nullb/nullb$1 size=$2 each
@@ -149,7 +149,7 @@ meminfo() { awk -v name="$1:" '$1 == name { print $2 }' /proc/meminfo; }
 vmstat() { awk -v name="$1" '$1 == name { print $2 }' /proc/vmstat; }
 # used AREA: kB in use by /proc/swaps; nothing when it is off
 used() { awk -v name="$1" '$1 == name { print $4 }' /proc/swaps; }
-# swap_is_empty: whether all slots are free; says what is not
+# swap_is_empty: whether all slots are free; names those that are not
 swap_is_empty() {
 	echo "of $(meminfo SwapTotal) kB $(meminfo SwapFree) are free, the swap cache has $(meminfo SwapCached)"
 	[ "$(meminfo SwapFree)" = "$(meminfo SwapTotal)" ]
@@ -169,7 +169,7 @@ group() {
 # in_group COMMAND...: runs it there
 in_group() { sh -c "echo \$\$ >$GROUP/cgroup.procs && exec \"\$@\"" sh "$@"; }
 
-# reclaim SIZE: takes so much memory from the group, or what there is
+# reclaim SIZE: takes so much memory from the group, or all there is
 reclaim() { echo "$1" >$GROUP/memory.reclaim 2>/dev/null; }
 
 # right TEXT COMMAND...: checks that a load verified something, and found every byte right; its output is in /tmp/load
@@ -190,14 +190,14 @@ verified() {
 hold() {
 	local name=$1 size=$2
 	shift 2
-	# Not what an earlier one of this name said, which is there until the new one opens it.
+	# Not the output of an earlier one of this name, which is there until the new one opens it.
 	rm -f "/tmp/$name.out"
 	swapfrag --size "$size" --free 0 "$@" >"/tmp/$name.out" 2>&1 &
 	echo $! >"/tmp/$name.pid"
 	until_true 120 grep -q -e ready -e : "/tmp/$name.out" && grep -q ready "/tmp/$name.out"
 }
 
-# let_go NAME: ends what hold began; whether every byte was right
+# let_go NAME: ends the holder that hold began; whether every byte was right
 let_go() {
 	kill "$(cat "/tmp/$1.pid")" && wait "$(cat "/tmp/$1.pid")"
 	grep -q '"done"' "/tmp/$1.out" && verified "/tmp/$1.out"
@@ -211,7 +211,7 @@ holder() {
 	until_true 20 [ -p "/tmp/$name.ask" ]
 }
 
-# ask NAME COMMAND...: has the holder carry out a command, and prints what it says
+# ask NAME COMMAND...: has the holder carry out a command, and prints its answer
 ask() {
 	local name=$1
 	shift
@@ -230,13 +230,13 @@ tell() {
 
 driver_attached() { grep -q ^attached $DEBUG/state; }
 
-# driver_on MODE: loads it; what has to have the engine waits for it
+# driver_on MODE: loads it; modes that need the engine wait for it
 driver_on() {
 	insmod /lib/modules/hwswap.ko "mode=$1" || return 1
 	[ "$1" = off ] || until_true 60 driver_attached
 }
 
-# driver_holds MODE: checks, at the end of a report, that the engine is there and knows what the kernel's tables say
+# driver_holds MODE: checks, at the end of a report, that the engine is there and agrees with the kernel's tables
 driver_holds() {
 	if [ "$1" != off ]; then
 		check "the engine is attached: $(cat $DEBUG/state)" driver_attached

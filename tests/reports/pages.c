@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pages NAME COUNT: a process that holds COUNT pages and does with them what it is told, step by step.
+// pages NAME COUNT: a process that holds COUNT pages and carries commands out on them, step by step.
 //
 // It reads one command a time from the pipe /tmp/NAME.ask and writes a line for each to /tmp/NAME.said (`ask` in lib.sh
 // does both). FIRST and NUMBER choose pages; without them a command is of all.
@@ -10,7 +10,7 @@
 //   drop [FIRST NUMBER]         gives back
 //   slot PAGE                   says "TYPE OFFSET" of its place in swap, or "none"
 //   fork NUMBER                 makes so many children, which hold the same pages and wait
-//   children                    has each child check all pages and end; says how many found all of them right
+//   children                    has each child check all pages and end; says how many found all pages right
 //   end                         ends
 
 #include "common.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// shmem cut BYTES: pages a file of shmem of 256 kB out, cuts it to so many bytes, and verifies the whole pages of them.
+// shmem cut BYTES: pages a file of shmem of 256 kB out, cuts it to so many bytes, and verifies their whole pages.
 // shmem rounds ROUNDS: a file of 4 MB that is written, paged out, cut or punched across large folios, and verified.
 //
-// Each round writes what is not there, pages all of it out, then cuts the file in a random page and makes it as long
+// Each round writes missing pages, pages all of it out, then cuts the file in a random page and makes it as long
 // again, or punches a hole between two random pages, while another thread reads: entries of large folios are split
-// under the cut. What was cut off has to read as zeros, all else as it was written. The exit status is 1 otherwise. A
+// under the cut. Bytes cut off have to read as zeros, all others as written. The exit status is 1 otherwise. A
 // cut leaves the first byte of its page: at a page's border Linux 7.3.4 does not come back (report shmem-cut-hangs).
 
 #include "common.h"

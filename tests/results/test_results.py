@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results as data: what a file may say, two folders beside each other and tables of pages."""
+"""Results as data: checks of a file, two folders beside each other and tables of pages."""
 
 import re
 

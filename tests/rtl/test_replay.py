@@ -134,7 +134,7 @@ DAMAGES = {
 
 @pytest.mark.parametrize(("part", "damage"), DAMAGES.values(), ids=DAMAGES)
 def test_a_damaged_trace_is_refused(part, damage, tmp_path):
-    """The replayer's own reader says in one sentence what is wrong, and exits with a status other than 0."""
+    """The replayer's own reader names the error in one sentence, and exits with a status other than 0."""
     made = stream.generate(Shape(1, ops=200, span=3))
     path = tmp_path / "a.hwst"
     trace.write(path, made.header, made.records)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sweeps as a user runs them: what comes out, what is measured again, and files that cannot be measured."""
+"""Sweeps as a user runs them: results, points measured again, and files that cannot be measured."""
 
 import json
 
@@ -46,7 +46,7 @@ def test_a_sweep_leaves_one_result_and_measures_nothing_twice(grid, capsys, monk
     for policy in ("linux", "indexed"):
         fast, slow = (cycles[f"churn, {policy}, latency {n}, stall 0 %, seed 1"] for n in (16, 50))
         assert fast < slow
-    # What a crash cut off is measured again, and nothing else.
+    # The point that a crash cut off is measured again, and no other.
     journal = folder / "points.jsonl"
     journal.write_text(journal.read_text()[:-9])
     assert cli.main(["sweep", str(grid)]) == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The saved view for a wave viewer (engine.gtkw) names only what the engine has."""
+"""The saved view for a wave viewer (engine.gtkw) names only signals that the engine has."""
 
 import re
 from pathlib import Path

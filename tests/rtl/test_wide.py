@@ -23,7 +23,7 @@ MODEL = paths.BUILD / "model-wide"
 
 @pytest.fixture(scope="module")
 def sizes() -> Sizes:
-    """What the engine was built for."""
+    """Return the sizes of the engine."""
     return Sizes(**json.loads(paths.need(MODEL / "engine.json").read_text()))
 
 

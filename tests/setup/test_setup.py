@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the set-up does when something is missing, interrupted or done twice: one clear sentence, nothing half made."""
+"""The set-up when something is missing, interrupted or done twice: one clear sentence, nothing half made."""
 
 import hashlib
 import lzma
@@ -17,7 +17,7 @@ from hwswap.project.paths import ROOT
 
 SETUP = ROOT / "sim" / "setup"
 CLOSED_PROXY = "http://127.0.0.1:9"
-"""Nobody listens on the discard port: whatever goes through this proxy finds no network."""
+"""A proxy without a network: nobody listens on the discard port."""
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_without_network(env: dict[str, str], tmp_path: Path, script: str, entry
 
 @pytest.mark.parametrize("user", ["0", "1000"])
 def test_packages_that_are_missing(env: dict[str, str], tmp_path: Path, user: str) -> None:
-    """Root installs them; to anybody who may not, the command is said."""
+    """Root installs them; other users are told the command."""
     stand_in(env, "id", f"echo {user}")
     stand_in(env, "dpkg-query", "for last; do :; done; case $last in bison) exit 1 ;; *) echo installed ;; esac")
     stand_in(env, "apt-get", f'echo "$@" >>{tmp_path}/calls')
@@ -180,7 +180,7 @@ def package_root(env: dict[str, str], tmp_path: Path, version: str, name: str = 
 
 
 def pinned(name: str) -> str:
-    """What sim/setup/kernel-source has in one of its variables."""
+    """Return the value of a variable in sim/setup/kernel-source."""
     found = re.search(rf"^{name}=(\S+)$", (SETUP / "kernel-source").read_text(), re.MULTILINE)
     assert found, name
     return found[1]
@@ -246,7 +246,7 @@ def test_configurations_are_another_package(env: dict[str, str], tmp_path: Path)
 
 
 def test_the_pinned_kernel_source_is_taken(env: dict[str, str], tmp_path: Path) -> None:
-    """Also by a script that changed elsewhere: the entry is keyed by what is pinned alone."""
+    """Also by a script that changed elsewhere: the entry is keyed by the pinned values alone."""
     sha256 = package_root(env, tmp_path, pinned("version"))
     clone = tmp_path / "clone" / "sim" / "setup"
     shutil.copytree(SETUP, clone)
@@ -267,7 +267,7 @@ def test_the_pinned_kernel_source_is_taken(env: dict[str, str], tmp_path: Path) 
 
 
 def test_result_by_its_content(env: dict[str, str]) -> None:
-    """What comes out the same has the same name, whatever it was made from."""
+    """Equal results have the same name, whatever they were made from."""
     text = (
         "f() { echo $2 >$1/file; }; for of in '1 x' '2 x' '3 y'; do cached_by_content thing ${of% *} f ${of#* }; done"
     )
@@ -288,7 +288,7 @@ def test_failure_leaves_nothing(env: dict[str, str]) -> None:
 
 
 def test_interrupted_step_is_done_again(env: dict[str, str], tmp_path: Path) -> None:
-    """A step is killed half-way; the next set-up keeps what was complete and makes the rest from nothing."""
+    """A step is killed half-way; the next set-up keeps complete parts and makes the rest from nothing."""
     text = f"f() {{ echo $2 >$1/$2; touch {tmp_path}/at-$2; $3; }}; cached one 1 f first true; cached two 1 f second "
     process = shell(env, text + "'sleep 100'")
     deadline = time.monotonic() + 30

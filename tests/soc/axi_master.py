@@ -10,18 +10,18 @@ class Master:
     """One AXI port's master: a generator each for the channels that a burst needs."""
 
     def __init__(self, bus, seed: int, stall: float) -> None:
-        """Drives `bus`; `stall` is how likely it waits a cycle before each step."""
+        """Drive `bus`; `stall` is how likely it waits a cycle before each step."""
         self.bus = bus
         self.random = random.Random(seed)
         self.stall = stall
 
     def pause(self):
-        """Waits as long as chance has it."""
+        """Wait as long as chance has it."""
         while self.random.random() < self.stall:
             yield
 
     def address(self, channel, address: int, beats: int, ident: int, burst: int = axi.BURST_INCR, size: int = 3):
-        """Gives an address."""
+        """Give an address."""
         yield from self.pause()
         yield channel.valid.eq(1)
         for name, value in {"addr": address, "len": beats - 1, "id": ident, "burst": burst, "size": size}.items():
@@ -32,7 +32,7 @@ class Master:
         yield channel.valid.eq(0)
 
     def data(self, words: list[int], strobe: int = 0xFF):
-        """Gives the beats of a write."""
+        """Give the beats of a write."""
         channel = self.bus.w
         for number, word in enumerate(words):
             yield from self.pause()
@@ -46,7 +46,7 @@ class Master:
             yield channel.valid.eq(0)
 
     def write(self, address: int, words: list[int], strobe: int = 0xFF, ident: int = 5, **kind) -> int:
-        """Writes a burst; returns the response."""
+        """Write a burst; return the response."""
         bus = self.bus
         yield from self.address(bus.aw, address, len(words), ident, **kind)
         yield from self.data(words, strobe)
@@ -63,7 +63,7 @@ class Master:
         return response
 
     def read(self, address: int, beats: int, ident: int = 9, **kind) -> tuple[list[int], int]:
-        """Reads a burst; returns the words and the worst response."""
+        """Read a burst; return the words and the worst response."""
         bus = self.bus
         yield from self.address(bus.ar, address, beats, ident, **kind)
         words, response = [], axi.RESP_OKAY

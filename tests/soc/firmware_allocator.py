@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The firmware's allocators, compiled for the host, and an independent judge of what any swap allocator does."""
+"""The firmware's allocators, compiled for the host, and an independent judge of any swap allocator's answers."""
 
 import ctypes
 import subprocess
@@ -66,11 +66,11 @@ class Ops(ctypes.Structure):
 
 
 def compile_library(folder: Path, word_bits: int) -> ctypes.CDLL:
-    """Compiles both allocators; `word_bits` is how wide the tuned one's bitmap words are."""
+    """Compile both allocators; `word_bits` is how wide the tuned one's bitmap words are."""
     library = folder / f"allocators-{word_bits}.so"
     sources = [SOURCE / "allocator" / "stock.c", SOURCE / "allocator" / "tuned.c", SOURCE / "host" / "host.c"]
     command = ["cc", "-std=c17", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", f"-DBITS_WORD={word_bits}"]
-    # What C leaves undefined ends the program.
+    # Undefined behaviour of C ends the program.
     command += ["-fsanitize=undefined", "-fsanitize-undefined-trap-on-error", f"-I{SOURCE / 'allocator'}"]
     subprocess.run([*command, f"-I{ROOT / 'hw' / 'generated'}", "-o", library, *sources], check=True)
     loaded = ctypes.CDLL(str(library))
@@ -84,7 +84,7 @@ class Allocator:
     """One of the two allocators, on the host."""
 
     def __init__(self, library: ctypes.CDLL, name: str, devices: int = 32, cpus: int = 1) -> None:
-        """Makes `stock` or `tuned`."""
+        """Make `stock` or `tuned`."""
         self.library = library
         self.ops = Ops.in_dll(library, f"swap_{name}")
         self.swap = library.host_create(ctypes.byref(self.ops), devices, cpus)
@@ -97,7 +97,7 @@ class Allocator:
         return lambda *arguments: Status(operation(self.swap, *arguments))
 
     def alloc(self, cpu: int, order: int, pfn: int) -> tuple[int, int] | None:
-        """Allocates 2^order slots: device and offset, None for none."""
+        """Allocate 2^order slots: device and offset, None for none."""
         status = self.ops.alloc(self.swap, cpu, order, pfn, ctypes.byref(self.place))
         if status == Status.NO_SPACE:
             return None
@@ -109,7 +109,7 @@ class Allocator:
         return self.ops.word(self.swap, type_, offset)
 
     def destroy(self) -> int:
-        """Ends it; returns the bytes that it and others still hold."""
+        """End it; return the bytes that it and others still hold."""
         self.ops.destroy(self.swap)
         return self.library.host_held()
 
@@ -136,12 +136,12 @@ class Judge:
     """
 
     def __init__(self) -> None:
-        """Starts without devices."""
+        """Start without devices."""
         self.devices: dict[int, _Device] = {}
         self.words: dict[tuple[int, int], int] = {}
 
     def prepare(self, type_: int, pages: int, flags: int) -> None:
-        """A device comes: its header, and what the last cluster has beyond its end, are bad."""
+        """Add a device: its header, and the last cluster's slots beyond its end, are bad."""
         count = -(-pages // SLOTS)
         device = _Device(pages, flags, clusters=[_Cluster() for _ in range(count)])
         self.devices[type_] = device
@@ -173,7 +173,7 @@ class Judge:
         self.words = {place: word for place, word in self.words.items() if place[0] != type_}
 
     def alloc(self, order: int, result: tuple[int, int] | None, pfn: int) -> None:
-        """Judges an allocation's result."""
+        """Judge an allocation's result."""
         if result is None:
             assert not (there := self.legal_run(order)), f"order {order} failed, but there is a run at {there}"
             return
@@ -219,7 +219,7 @@ class Judge:
             del self.words[type_, slot]
 
     def check_words(self, allocator: Allocator) -> None:
-        """Compares all table words."""
+        """Compare all table words."""
         for type_, device in self.devices.items():
             for slot in range(len(device.clusters) * SLOTS):
                 word = allocator.word(type_, slot)

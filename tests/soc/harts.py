@@ -26,7 +26,7 @@ def test_a_scheme_on_all_harts(form):
         key = (form.scheme, "full", "order0", count)
         calls = [measured.cells[key, op] for op in OPS]
         assert all(0 < cell.max <= cell.sum <= cell.max * cell.n for cell in calls)
-        # The hart that is through first has done all of its steps, the others most of them.
+        # The hart that is through first has done all of its steps, the others most of theirs.
         assert form.steps * count / 2 < sum(cell.n for cell in calls) <= form.steps * count
         assert all(cell.failures < cell.n for cell in calls)
         assert set(measured.locks[key]) == set(LOCKS)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What builds would leave, small: an engine, a netlist, the simulated SoC as LiteX writes it."""
+"""Small stand-ins for the results of builds: an engine, a netlist, the simulated SoC as LiteX writes it."""
 
 import json
 from pathlib import Path
 
 HASH = "0123456789abcdef"
 ENGINE = {"devices": 4, "cpus": 1, "clusters": 2048, "build_hash": HASH, "profile": "full", "without": []}
-"""What engine.json says."""
+"""The content of engine.json."""
 
 
 def write_engine(folder: Path, verilog: str = "module HwSwap; endmodule\n", **changes) -> Path:

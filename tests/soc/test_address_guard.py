@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guard in front of RAM: what is inside arrives intact, what is not is answered with a decode error and no more."""
+"""The guard in front of RAM: accesses inside arrive intact, others are answered with a decode error and no more."""
 
 import random
 from collections import deque
@@ -15,7 +15,7 @@ from migen import passive, run_simulation
 
 BASE = 0x4000_0000
 SIZE = 1 << 12
-# Where a memory that ignores the upper bits has RAM too, and the neighbours of both ends.
+# Addresses at which a memory that ignores the upper bits has RAM too, and the neighbours of both ends.
 OUTSIDE = (BASE + (1 << 32), BASE | 1 << 63, BASE + SIZE, BASE - 8, BASE + 16 * SIZE, 0, (1 << 64) - 4096)
 PATIENCE = 30_000
 
@@ -24,17 +24,17 @@ class Guarded(LiteXModule):
     """A guard between a master's 64-bit addresses and a slave's 32."""
 
     def __init__(self) -> None:
-        """Makes both ends."""
+        """Make both ends."""
         self.master = axi.AXIInterface(data_width=64, address_width=64, id_width=4)
         self.slave = axi.AXIInterface(data_width=64, address_width=32, id_width=4)
         self.guard = AddressGuard(self.master, self.slave, BASE, SIZE)
 
 
 class GuardedDram(LiteXModule):
-    """A guard in front of the DRAM model, which is larger: it would answer some of what is to be refused."""
+    """A guard in front of the DRAM model, which is larger: it would answer some accesses that are to be refused."""
 
     def __init__(self) -> None:
-        """Makes both."""
+        """Make both."""
         self.dram = DramModel(BASE, 2 * SIZE)
         self.comb += self.dram.latency.eq(7)
         self.master = axi.AXIInterface(data_width=64, address_width=64, id_width=4)
@@ -68,10 +68,10 @@ def test_what_is_outside_is_refused_and_touches_nothing():
 
 
 class Traffic:
-    """Accesses of a master that has many under way, inside and outside of RAM, and what has become of them."""
+    """Accesses of a master that has many under way, inside and outside of RAM, and their results."""
 
     def __init__(self, bus: axi.AXIInterface, seed: int, accesses: int) -> None:
-        """Draws the accesses to a bus: address, beats, id."""
+        """Draw the accesses to a bus: address, beats, id."""
         self.master = Master(bus, seed, 0.25)
         self.random = self.master.random
         self.reads, self.writes = self._draw(accesses), self._draw(accesses)
@@ -92,17 +92,17 @@ class Traffic:
         return BASE <= address < BASE + SIZE
 
     def addresses(self, channel, accesses: list):
-        """Gives addresses one after the other, whatever has been answered."""
+        """Give addresses one after the other, without waiting for answers."""
         for address, beats, ident in accesses:
             yield from self.master.address(channel, address, beats, ident)
 
     def beats(self):
-        """Gives the beats of all writes, in order, some before their addresses."""
+        """Give the beats of all writes, in order, some before their addresses."""
         for number, (_, beats, _) in enumerate(self.writes):
             yield from self.master.data([number << 8 | beat for beat in range(beats)])
 
     def answers(self, channel, name: str, count: int):
-        """Takes the answers to all accesses, and stalls now and then."""
+        """Take the answers to all accesses, and stalls now and then."""
         cycles = 0
         while len(self.answered[name]) < count:
             yield channel.ready.eq(self.random.random() < 0.6)
@@ -121,14 +121,14 @@ class Traffic:
 
 @passive
 def slave(bus: axi.AXIInterface, traffic: Traffic, seed: int, together: bool):
-    """A memory without content that notes what reaches it; `together`: takes an address only with its beats' last."""
+    """Play a memory that notes accesses and has no content; `together`: takes an address only with its beats' last."""
     rng = random.Random(seed)
     reads: deque[tuple[int, int, int]] = deque()
     waiting: deque[int] = deque()
     finished: deque[int] = deque()
     beat = lasts = 0
     while True:
-        # What was offered in the cycle before.
+        # Offers of the cycle before.
         if (yield bus.ar.valid) and (yield bus.ar.ready):
             reads.append(((yield bus.ar.addr), (yield bus.ar.len) + 1, (yield bus.ar.id)))
             traffic.seen["ar"].append(reads[-1])

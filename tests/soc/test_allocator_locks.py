@@ -49,7 +49,7 @@ def compiled(folder: Path, without: str | None = None) -> Path:
         sources.append(copy)
     program = folder / "threads"
     command = ["gcc", "-std=gnu17", "-O1", "-g", "-fsanitize=thread", "-Wall", "-Wextra", "-Werror"]
-    # Without the lock of what they share, harts share all spare tables: it would seldom be missed otherwise.
+    # Without the lock of shared memory, harts share all spare tables: it would seldom be missed otherwise.
     kept = 0 if without == KINDS["memory"] else 1
     command += [
         f"-DSWAP_HARTS={HARTS}",

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 RECORDED = [path for path in sorted((ROOT / "tests" / "data").glob("*.hwst.gz")) if not trace.read(path).detailed]
-"""What one CPU did on devices as the firmware knows them; the others have details that it cannot follow."""
+"""Traces of one CPU on devices as the firmware knows them; the others have details that it cannot follow."""
 
 PLAIN = BLKDEV | SOLIDSTATE
 
@@ -31,7 +31,7 @@ def library(request, tmp_path_factory):
 
 
 def device_step(allocator, judge, record):
-    """Does what a record about a device says to both; the allocator must agree."""
+    """Carry out a record about a device on both; the allocator must agree."""
     op, type_ = record.op, record.type
     if op == trace.Op.PREPARE:
         assert allocator.prepare(type_, record.a, record.b, record.c) == Status.OK
@@ -46,7 +46,7 @@ def device_step(allocator, judge, record):
 
 
 def replay_stock(library, made):
-    """Runs a trace on the stock allocator: every decision must be the trace's, every table word right at the end."""
+    """Run a trace on the stock allocator: every decision must be the trace's, every table word right at the end."""
     allocator = Allocator(library, "stock", devices=max(made.header.devices, 1), cpus=made.header.cpus)
     judge = Judge()
     for number, record in enumerate(made.records):
@@ -70,14 +70,14 @@ class Mapped:
     """Runs a trace's work on the tuned allocator, which puts it elsewhere: knows where each slot went."""
 
     def __init__(self, library, made):
-        """Makes an allocator for the trace."""
+        """Make an allocator for the trace."""
         self.allocator = Allocator(library, "tuned", devices=max(made.header.devices, 1), cpus=made.header.cpus)
         self.judge = Judge()
         self.where: dict[tuple[int, int], tuple[int, int]] = {}
         self.decisions = 0
 
     def run(self, made):
-        """Does all of it."""
+        """Do all of it."""
         for number, record in enumerate(made.records):
             if record.op == trace.Op.ALLOC:
                 self.alloc(record, number)
@@ -92,7 +92,7 @@ class Mapped:
         assert self.allocator.destroy() == 0
 
     def alloc(self, record, number):
-        """Allocates; what the trace got and we did not stays away, what we got and the trace did not goes back."""
+        """Allocate; slots that only the trace got stay away, slots that only we got go back."""
         result = self.allocator.alloc(record.cpu, record.order, number)
         self.judge.alloc(record.order, result, number)
         self.decisions += 1
@@ -105,7 +105,7 @@ class Mapped:
                 self.where[record.type, record.a + i] = (result[0], result[1] + i)
 
     def free(self, places):
-        """Frees slots, run by run."""
+        """Free slots, run by run."""
         clusters: dict[tuple[int, int], int] = {}
         for type_, offset in places:
             key = (type_, offset // SLOTS)
@@ -116,7 +116,7 @@ class Mapped:
                 self.judge.free(type_, cluster * SLOTS + slot, nr)
 
     def empty(self, type_):
-        """Frees what is on a device that goes: the trace has it elsewhere, or freed."""
+        """Free all slots on a device that goes: the trace has them elsewhere, or freed."""
         for cluster, used in self.judge.in_use(type_):
             for slot, nr in runs(used):
                 assert self.allocator.free(type_, cluster * SLOTS + slot, nr) == Status.OK
@@ -129,7 +129,7 @@ def test_there_are_recorded_traces():
 
 
 def replay(library, name, made):
-    """Runs a trace on an allocator: stock decides as the trace, tuned does all of its work by the rules."""
+    """Run a trace on an allocator: stock decides as the trace, tuned does all of its work by the rules."""
     if name == "stock":
         replay_stock(library, made)
         return

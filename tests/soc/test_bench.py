@@ -18,7 +18,7 @@ from hwswap_soc.simulation.run import run
 
 
 def machine(program: str) -> runs.Machine:
-    """What a program of the firmware runs on."""
+    """Return the machine for a program of the firmware."""
     return runs.Machine(runs.model_folder("vexriscv"), "vexriscv", program, 16)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device-tree binding of the engine: its own example, and what the driver reads."""
+"""The device-tree binding of the engine: its own example, and the properties that the driver reads."""
 
 import re
 import subprocess
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 BINDING = ROOT / "sw/driver/bindings/hwswap,engine.yaml"
 DRIVER = ROOT / "sw/driver/module/platform.c"
 
-# What an example is put into: a bus with an interrupt controller, as the kernel's own tools do it.
+# The tree around an example: a bus with an interrupt controller, as the kernel's own tools do it.
 TREE = """/dts-v1/;
 / {{
 	#address-cells = <1>;

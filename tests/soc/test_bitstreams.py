@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bitstreams of all boards, and the seeds of one: what fails hides nothing else."""
+"""The bitstreams of all boards, and the seeds of one: a failure hides nothing else."""
 
 import argparse
 import json
@@ -19,7 +19,7 @@ TIMING = {
     "given_up": {"2": 60.0},
     "utilisation": {"total": {"LUT": 41_820, "FF": 8_364, "BRAM": 104, "DSP": 0}},
 }
-"""Of what `bitstream.build` writes to timing.json, what is summed up."""
+"""The part of timing.json, as `bitstream.build` writes it, that is summed up."""
 
 
 @pytest.mark.parametrize("failing", [[], ["ecpix5-rocket"]])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boards: every SoC elaborates, constraints are read and checked, what cannot be is refused in one sentence.
+"""Boards: every SoC elaborates, constraints are read and checked, impossible ones are refused in one sentence.
 
 Nothing is synthesised here: that is `make bitstream`, and takes minutes.
 """
@@ -26,7 +26,7 @@ PAIRS = boards.pairs()
 
 
 def run(*arguments: object, module: str = "hwswap", env: dict[str, str] | None = None) -> subprocess.CompletedProcess:
-    """Runs a command as the Makefile does, or a module as sim/setup/build does."""
+    """Run a command as the Makefile does, or a module as sim/setup/build does."""
     command = [sys.executable, "-m", module, *map(str, arguments)]
     paths = os.pathsep.join(sys.path)
     environment = os.environ | {"PYTHONPATH": paths} | (env or {})
@@ -44,7 +44,7 @@ def sentence(result: subprocess.CompletedProcess) -> str:
 
 @pytest.fixture(scope="module")
 def generated(tmp_path_factory):
-    """Elaborates a SoC once, in a process of its own: LiteX keeps state and works in the present directory."""
+    """Elaborate a SoC once, in a process of its own: LiteX keeps state and works in the present directory."""
     made: dict[tuple[str, str], Path] = {}
 
     def make(board: str, name: str) -> Path:
@@ -122,7 +122,7 @@ def test_refused_choices():
     assert run("board", "ecpix5", "rocket", module="hwswap.cli.steps").returncode == 0
 
 
-# What the PLL is fed with, and its outputs by the frequency of sys, as the boards' clock generators have it.
+# The input of the PLL, and its outputs by the frequency of sys, as the boards' clock generators have it.
 _PLLS = {
     "ecpix5": (100.0, lambda sys: (2 * sys, 25.0)),
     "orangecrab": (48.0, lambda sys: (2 * sys, 24.0)),
@@ -132,7 +132,7 @@ _PLLS = {
 
 @pytest.mark.parametrize(("board", "name"), PAIRS)
 def test_what_the_pll_makes_is_not_below_the_floor(board, name):
-    """It may be a hundredth from what is asked; placing and routing would find it out after half an hour."""
+    """It may be a hundredth off the frequency asked for; placing and routing would find it out after half an hour."""
     sys_mhz, floor = constraints.clocks(board, name)
     fed, outputs = _PLLS[board]
     pll = ECP5PLL()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The register on the bus: what is written through it is read back, whatever the slave's latency."""
+"""The register on the bus: words written through it are read back, whatever the slave's latency."""
 
 import random
 
@@ -16,7 +16,7 @@ class Bus(LiteXModule):
     """A register between two open ends."""
 
     def __init__(self) -> None:
-        """Makes both ends, 32 bits wide."""
+        """Make both ends, 32 bits wide."""
         self.master = wishbone.Interface(data_width=32, addressing="word")
         self.slave = wishbone.Interface(data_width=32, addressing="word")
         self.register = WishboneRegister(self.master, self.slave)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether SoCs fit, what is said when too much is asked, and what is placed when it fits."""
+"""Whether SoCs fit, the message when too much is asked, and the runs when it fits."""
 
 import json
 
@@ -11,7 +11,7 @@ from stand_ins import ENGINE, write_netlist
 
 
 def units(**used: int) -> dict[str, int]:
-    """Counts by unit, 0 where none is given."""
+    """Return counts by unit, 0 where none is given."""
     return dict.fromkeys(fmax_report.UNITS, 0) | used
 
 

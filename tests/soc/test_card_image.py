@@ -12,7 +12,7 @@ from hwswap.project.paths import ROOT
 MIB = 1 << 20
 CONTENTS = {"Image": bytes(0x38) + b"RSC\x05" + b"kernel" * 100_000, "hwswap.dtb": b"\xd0\x0d\xfe\xed" + b"t" * 3992}
 CONTENTS["boot.json"] = json.dumps(dict.fromkeys(CONTENTS, "0x80000000")).encode()
-"""Small files in place of what a board loads."""
+"""Small files in place of those that a board loads."""
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ def test_the_files_of_a_cpu_are_there_and_hold_its_module(name, variant):
 
 @pytest.fixture
 def yosys(tmp_path, monkeypatch):
-    """Plays Yosys: notes what it is to run, and fails with the reason that is put under a script's name."""
+    """Play Yosys: note its scripts, and fail with the reason that is put under a script's name."""
     scripts: dict[str, list[str]] = {}
     failures: dict[str, str] = {}
 

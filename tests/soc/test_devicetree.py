@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device tree: generated from what LiteX exports of a Rocket SoC, as dtc and the kernel's binding want it."""
+"""The device tree: generated from LiteX's exports of a Rocket SoC, as dtc and the kernel's binding want it."""
 
 import json
 import subprocess
@@ -58,7 +58,7 @@ def test_engine_node_is_what_litex_made(exported, tmp_path):
     # Rocket's interrupt controller counts from 1, LiteX from 0.
     assert [int(cell, 16) for cell in get(tree, node, "interrupts")] == [content["constants"]["hwswap_interrupt"] + 1]
     assert [int(cell, 16) for cell in get(tree, node, "hwswap,build-hash")] == [0x01234567, 0x89ABCDEF]
-    # Rocket's DMA port is coherent; what LiteX's own buses would want is another node.
+    # Rocket's DMA port is coherent; LiteX's own buses would want another node.
     assert get(tree, node, "dma-coherent") == []
     binding = yaml.safe_load((ROOT / "sw/driver/bindings/hwswap,engine.yaml").read_text())
     done = subprocess.run(["fdtget", "-p", tree, node], capture_output=True, text=True, check=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine alone: its Fmax, of which what an interrupted measurement has done counts, and its size."""
+"""The engine alone: its Fmax, for which the runs of an interrupted measurement count, and its size."""
 
 import argparse
 import json
@@ -18,11 +18,11 @@ _SEGMENT = {"type": "logic", "delay": 5.0, "from": {"cell": "a", "loc": [0, 0], 
 
 @pytest.fixture
 def nextpnr(monkeypatch):
-    """Stands in for nextpnr-ecp5, whose result is 90 MHz and the seed.
+    """Stand in for nextpnr-ecp5, whose result is 90 MHz and the seed.
 
     Yields the seeds it was run with, `broken` and `more`.
 
-    A seed in the set `broken` ends it behind half a report, as an interruption would; `more` are further paths.
+    A seed in the set `broken` ends it after half a report, as an interruption would; `more` are further paths.
     """
     seeds, broken, more = [], set(), []
 

@@ -19,7 +19,7 @@ endmodule
 
 @pytest.fixture
 def library(tmp_path, monkeypatch):
-    """That library in the place of Yosys's."""
+    """Put that library in the place of Yosys's."""
     monkeypatch.setattr(fpga_tools, "YOSYS_SHARE", tmp_path)
     (tmp_path / "ecp5").mkdir()
     (tmp_path / "ecp5" / "cells_sim.v").write_text(_LIBRARY)

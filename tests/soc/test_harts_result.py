@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bench on several harts: what the firmware says is read, and shown."""
+"""The bench on several harts: the firmware's output is read, and shown."""
 
 import json
 
@@ -11,7 +11,7 @@ BASE = {"stock": 100, "tuned": 80, "register": 50, "grants": 120}
 
 
 def lines() -> list[str]:
-    """What a firmware could print: cycles rise with the harts, but not by register."""
+    """Return a possible output of a firmware: cycles rise with the harts, but not by register."""
     said = [{"kind": "platform", "build": "0123456789abcdef", "layout_fits": 1}]
     for scheme in SCHEMES:
         for count in HARTS:

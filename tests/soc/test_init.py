@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The initramfs's program, built for the host, with files in a kernel's place: what it does for a plan, and says."""
+"""The initramfs's program, built for the host, with files in a kernel's place: its actions and output for a plan."""
 
 import json
 import os
@@ -46,7 +46,7 @@ def program(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def boot(program, tmp_path):
-    """Returns what the program said, and did, for words of the kernel's command line."""
+    """Return a function that runs the program for words of the kernel's command line: its output, and its actions."""
 
     def run(words: str, **host: str) -> tuple[list[str], list[str]]:
         for name, text in FILES.items():
@@ -66,7 +66,7 @@ def boot(program, tmp_path):
 
 
 def collect(said: list[str]) -> Collected:
-    """Returns what the host makes of the lines."""
+    """Return the host's view of the lines."""
     collected = Collected()
     for line in said:
         collected.feed(line)
@@ -76,7 +76,7 @@ def collect(said: list[str]) -> Collected:
 def test_a_plan_is_done_in_each_mode(boot):
     said, done = boot(linux_plan.bootargs(("off", "hint")))
     collected = collect(said)
-    # That nothing went out or in is the host's doing: its counters stand still.
+    # The failures are the host's doing: its counters stand still, so nothing went out or in.
     assert {failure.partition(":")[0] for failure in failures(collected, ("off", "hint"))} == {"off", "hint"}
     assert all("went out" in failure for failure in failures(collected, ("off", "hint")))
     assert collected.status == 0

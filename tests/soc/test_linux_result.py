@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is made of the console of Linux on the simulated SoC, and when that counts as failed."""
+"""The results from the console of Linux on the simulated SoC, and the failures found in it."""
 
 import argparse
 import json
@@ -24,7 +24,7 @@ def bench(mode: str, op: str, order: int, cycles: int, placed: int, kind: str = 
 
 
 def swap(mode: str, order: int, **changes) -> str:
-    """Return a line of a swap round that went well, but for what is changed."""
+    """Return a line of a swap round that went well, but for `changes`."""
     fields = {"pages": 16, "pages_out": 16, "pages_in": 16, "whole_folios": order // 4, "verified_bytes": 65536}
     fields |= {"wrong_bytes": 0, "out_ns": 7_000_000, "in_ns": 6_000_000}
     return line("swap", mode, order=order, **(fields | changes))

@@ -23,12 +23,12 @@ class Crossbar(LiteXModule):
     """LiteDRAM's crossbar as far as the memory port uses it: ports of the width asked for, on a controller's."""
 
     def __init__(self, width: int) -> None:
-        """Makes a controller side of `width` bits."""
+        """Make a controller side of `width` bits."""
         words = SIZE * 8 // width
         self.controller = LiteDRAMNativePort("both", address_width=(words - 1).bit_length(), data_width=width)
 
     def get_port(self, data_width: int) -> LiteDRAMNativePort:
-        """Returns a port, by way of LiteDRAM's converter if it has another width."""
+        """Return a port, by way of LiteDRAM's converter if it has another width."""
         port = LiteDRAMNativePort(
             "both", address_width=(SIZE * 8 // data_width - 1).bit_length(), data_width=data_width
         )
@@ -37,10 +37,10 @@ class Crossbar(LiteXModule):
 
 
 class Board(LiteDramMemory, LiteXModule):
-    """What LiteDramMemory wants of a SoC."""
+    """A SoC with all that LiteDramMemory needs."""
 
     def __init__(self, width: int) -> None:
-        """Makes a port of the memory."""
+        """Make a port of the memory."""
         self.sdram = LiteXModule()
         self.sdram.crossbar = Crossbar(width)
         self.bus = LiteXModule()

@@ -28,7 +28,7 @@ def example():
 
 
 def python(code: str, cwd) -> subprocess.CompletedProcess:
-    """Runs Python of the package's environment, which knows nothing of this project's folders."""
+    """Run Python of the package's environment, which knows nothing of this project's folders."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     command = [EXAMPLE / "venv/bin/python", "-c", code]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, env=environment)
@@ -63,7 +63,7 @@ def test_a_profile_that_is_not_there_is_one_sentence(tmp_path):
 
 
 def test_the_example_shows_the_engine():
-    """Asks the BIOS for the engine's first register."""
+    """Ask the BIOS for the engine's first register."""
     ours, theirs = pty.openpty()
     program = EXAMPLE / "soc/gateware/obj_dir/Vsim"
     process = subprocess.Popen([program], cwd=program.parents[1], stdin=theirs, stdout=theirs, stderr=theirs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What engine a SoC has: the table, what the environment changes of it, and what is refused."""
+"""The engine of a SoC: the table, the environment's changes of it, and refusals."""
 
 import json
 import os

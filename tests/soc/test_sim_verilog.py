@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated SoC's Verilog means in a simulation what it means in an FPGA."""
+"""The simulated SoC's Verilog means the same in a simulation as in an FPGA."""
 
 import re
 
@@ -13,7 +13,7 @@ CONSTANT = re.compile(r"\s*(\w+)\s*<=\s*\d+'d(\d+);")
 
 @pytest.mark.parametrize("cpu", ["vexriscv", "rocket"])
 def test_no_constant_waits_for_a_change(cpu, tmp_path):
-    """A block that reads nothing never runs: what it would set has to be what its register starts with."""
+    """A block that reads nothing never runs: its register has to start with the value that it would set."""
     text = (write_sim_soc(cpu, tmp_path) / "gateware/sim.v").read_text()
     starts = dict(re.findall(r"^reg\s+(?:\[[^]]*\]\s+)?(\w+) = \d+'d(\d+);", text, re.MULTILINE))
     blocks = re.findall(r"^always @\(\*\) begin\n(.*?)^end$", text, re.MULTILINE | re.DOTALL)

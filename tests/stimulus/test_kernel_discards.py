@@ -18,7 +18,7 @@ def model():
 
 @pytest.fixture
 def kernel(model):
-    """What its kernel discards."""
+    """Return the discards of its kernel."""
     return KernelDiscards(model)
 
 
@@ -50,7 +50,7 @@ def test_devices_are_discarded_by_priority_and_equals_in_the_order_they_came(ker
     for type_ in (0, 2, 1):
         empty(model, type_, 1)
         assert kernel.first().type == type_
-    # Who has been on its way off comes behind its equals, and is not looked at before.
+    # A device that has been on its way off comes after its equals, and is not looked at before.
     model.swapoff_begin(1)
     kernel.note(trace.swapoff_begin(1))
     assert kernel.first().type == 2
@@ -94,7 +94,7 @@ def test_who_asks_has_all_of_a_device_discarded(kernel, model):
     ("priorities", "emptied", "round_"),
     [
         ((5, 5), (0, 1), True),
-        # One of them is full, and so not visited.
+        # One is full, and so not visited.
         ((5, 5), (0,), False),
         ((5, 3), (0, 1), False),
         ((9, 5, 5), (0, 1, 2), True),

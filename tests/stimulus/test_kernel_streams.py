@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams for a running kernel: nothing in them is what a kernel would refuse."""
+"""Streams for a running kernel: none has an operation that a kernel would refuse."""
 
 import itertools
 from collections import Counter
@@ -135,7 +135,7 @@ def test_no_allocation_goes_round_between_devices_without_end(monkeypatch):
         monkeypatch.setattr(Walking, "longest", (0, 0))
         kernel_streams.generate(shape, Walking)
         assert Walking.longest[0] <= shape.devices
-    # Where nobody takes care one does.
+    # Without that care, one does.
     monkeypatch.setattr(KernelDiscards, "goes_round", lambda self: False)
     kernel_streams.generate(equals, Walking)
     assert Walking.longest[0] == VISITS

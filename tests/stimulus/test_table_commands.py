@@ -46,7 +46,7 @@ def test_every_command_ends_in_all_its_ways():
 
 
 def test_a_batch_is_right_when_all_its_words_are_put_before():
-    """What the host writes for one command of a batch disturbs no other."""
+    """The host's writes for one command of a batch disturb no other."""
     made = generator(SEED + 2)
     again = Memory()
     tables = Tables(again, made.tables.devices)

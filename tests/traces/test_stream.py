@@ -36,7 +36,7 @@ class Slots:
         self.flags: dict[int, int] = {}
 
     def follow(self, record: trace.Record) -> None:
-        """See whether a record gives only what is free, and takes only what is in use."""
+        """See whether a record gives only free slots, and takes only slots in use."""
         if record.op == Op.PREPARE:
             top = -(-record.a // SLOTS) * SLOTS
             self.used[record.type] = {0, *range(record.a, top)}

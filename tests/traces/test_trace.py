@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trace files: what is written is read again, and what is wrong is said in one sentence."""
+"""Trace files: records written are read again, and errors are named in one sentence."""
 
 import gzip
 import json
@@ -61,7 +61,7 @@ def test_a_header_can_be_read_alone(tmp_path):
     path = tmp_path / "a.hwst.gz"
     trace.write(path, header(seed=5), RECORDS)
     assert trace.read_header(path) == trace.read(path).header
-    # Where the records are damaged, that is not noticed, as nobody looks at them; a header that is damaged is.
+    # Damaged records are not noticed, as nobody looks at them; a damaged header is.
     path.write_bytes(gzip.compress(raw()[:-1]))
     assert trace.read_header(path).counts["records"] == len(RECORDS)
     for data in (raw(), gzip.compress(raw(magic=b"HWSWAPTX")), gzip.compress(raw(cpus=0)), gzip.compress(b"HWSWAP")):

@@ -37,7 +37,7 @@ def random_gates(rng: random.Random, count: int) -> dict[int, tuple[str, list[in
         net = 20 + number
         gates[net] = kind, pins
         if number == victim:
-            # The net's users see the gate behind it: what the fault makes of it while it is chosen.
+            # The net's users see the gate after it: the faulty one while the fault is chosen.
             gates[98] = (what, [net] if what == "$_NOT_" else [net, rng.choice(nets)])
             gates[FAULTY] = "$_MUX_", [net, 98, *SELECT]
             net = FAULTY
@@ -57,7 +57,7 @@ def values_of(gates: dict[int, tuple[str, list[int]]], inputs: tuple[int, ...], 
 
 
 def netlist(gates: dict[int, tuple[str, list[int]]], output: int, register: int) -> dict[str, object]:
-    """Return what Yosys would write: the gates, an output, and a register."""
+    """Return a netlist as Yosys would write it: the gates, an output, and a register."""
     cells: dict[str, object] = {
         f"g{net}": {"type": kind, "connections": dict(zip("ABS", ([pin] for pin in pins), strict=False)) | {"Y": [net]}}
         for net, (kind, pins) in gates.items()
@@ -108,7 +108,7 @@ def test_solver_decides_what_structure_does_not(tmp_path):
 
 
 def test_what_a_memory_takes_in_counts(tmp_path):
-    """Its address, data and enable are seen; what it gives is anything."""
+    """Its address, data and enable are seen; its output is anything."""
     values = netlist({20: ("$_AND_", [10, 11]), 21: ("$_MUX_", [20, 11, *SELECT])}, 12, 12)
     cells = values["modules"]["top"]["cells"]  # type: ignore[index]
     assert prover(tmp_path, values).no_fault(1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proofs: that what is wrong is found and shown, and that a proof which cannot fail is noticed."""
+"""Proofs: errors are found and shown, and a proof that cannot fail is noticed."""
 
 import dataclasses
 import shutil

@@ -172,7 +172,7 @@ def test_how_a_fault_was_found(said, kind):
 
 
 def test_an_interrupted_run_goes_on(tmp_path):
-    """What is on disk counts, unless it is of another model, was cut short or is no verdict."""
+    """Outcomes on disk count, unless they are of another model, were cut short or are no verdict."""
     path = tmp_path / "outcomes.jsonl"
     mutate.Outcomes(path, "other").add(mutate.Outcome(4, "stream", "difference", "", 1))
     outcomes = mutate.Outcomes(path, "model")
@@ -233,7 +233,7 @@ def no_fault(number: int) -> bool:
 
 
 def test_survivors_that_are_no_faults_are_told_apart(monkeypatch, tmp_path):
-    """What is proved to change nothing counts neither as found nor as not found; nothing is tried twice."""
+    """A mutant proved to change nothing counts neither as found nor as not found; nothing is tried twice."""
     tried = []
 
     def tries(number, *_):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Words of bits as wide as a register (BITS_WORD: 32 or 64), and searches in them: for free slots, whose bit is 0 in a
- * word of used ones, and for aligned runs of them.
+ * word of used ones, and for aligned runs of free slots.
  */
 #ifndef HWSWAP_BITS_H
 #define HWSWAP_BITS_H
@@ -25,7 +25,7 @@ typedef uint32_t bits_t;
 
 /*
  * Number of the lowest bit set; the word is not 0. Where the CPU has no instruction for it: by a multiplication on a
- * CPU of 32 bits, whose multiplier takes a cycle or two, by halves on one of 64, where a Rocket's takes a cycle a bit.
+ * CPU of 32 bits, whose multiplier takes a cycle or two, by halves on one of 64: a Rocket's takes one cycle per bit.
  */
 static inline unsigned bits_lowest32(uint32_t word) {
 #if defined(__riscv_mul) && !defined(__riscv_zbb) && __riscv_xlen == 32
@@ -59,12 +59,12 @@ static inline unsigned bits_lowest(bits_t word) {
 #endif
 }
 
-/* Bits from `first` on, `nr` of them, both inside one word; nr is not 0. */
+/* `nr` bits from `first` on, inside one word; nr is not 0. */
 static inline bits_t bits_mask(unsigned first, unsigned nr) { return (BITS_ALL >> (BITS_WORD - nr)) << first; }
 
 /**
  * bits_free_runs - find the aligned runs of free slots inside a word
- * @used: a bit a slot
+ * @used: one bit per slot
  * @order: runs of 2^order slots, at most a word
  *
  * Return: a word with the first bit of each such run set.

@@ -9,7 +9,7 @@
 
 #include "hwswap_map.h"
 
-/* Frees slots of a cluster that is locked, if all of them are in use. */
+/* Frees slots of a cluster that is locked, if all are in use. */
 static inline enum swap_status free_range(struct swap *swap, struct device *device, struct cluster *cluster,
                                           unsigned slot, unsigned nr);
 
@@ -36,7 +36,7 @@ static inline bool inside(const struct device *device, uint32_t offset, unsigned
          nr <= device->pages - offset;
 }
 
-/* Devices of higher priority first; behind its equals. */
+/* Devices of higher priority first; after its equals. */
 static void list_device(struct swap *swap, struct device *device) {
   struct list *place;
 
@@ -95,7 +95,7 @@ static COLD enum swap_status device_prepare(struct swap *swap, unsigned type, ui
       (struct device){.type = type, .flags = flags, .priority = priority, .pages = pages, .nr_clusters = nr_clusters};
   device_empty(device);
   swap->devices[type] = device;
-  /* The header slot, and what the last cluster has beyond the device's end. */
+  /* The header slot, and the last cluster's slots beyond the device's end. */
   if (set_bad(swap, device, 0, 1) == SWAP_OK &&
       (!(pages % SWAP_SLOTS) || set_bad(swap, device, pages, SWAP_SLOTS - pages % SWAP_SLOTS) == SWAP_OK))
     return SWAP_OK;

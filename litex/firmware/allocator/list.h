@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Doubly linked lists, first in first out, whose links are part of what they link. */
+/* Doubly linked lists, first in first out, whose links are part of the linked structures. */
 #ifndef HWSWAP_LIST_H
 #define HWSWAP_LIST_H
 

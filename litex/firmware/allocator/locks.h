@@ -3,8 +3,8 @@
  * Locks between harts, as the kernel splits them: one for each cluster, one for a device's lists, one for the list of
  * devices. A cluster's is taken before a device's; from a device's list a cluster is taken by trying.
  *
- * They are ticket locks, which is what Linux has on RISC-V without Zabha. With SWAP_HARTS 1 there are none, and nothing
- * is left of them in what the compiler makes.
+ * They are ticket locks, as Linux has on RISC-V without Zabha. With SWAP_HARTS 1 there are none, and the compiler
+ * leaves nothing of their calls.
  */
 #ifndef HWSWAP_LOCKS_H
 #define HWSWAP_LOCKS_H
@@ -16,7 +16,7 @@
 #define SWAP_HARTS 1 /* that allocate and free at a time */
 #endif
 
-/** enum lock_kind - what a lock is for */
+/** enum lock_kind - the purpose of a lock */
 enum lock_kind {
   LOCK_CLUSTER, /* ci->lock */
   LOCK_DEVICE,  /* si->lock */
@@ -42,7 +42,7 @@ union lock {
 #define LOCK_TICKET 0x10000u
 
 /**
- * struct hart_counts - what a hart has counted, in lines of its own
+ * struct hart_counts - a hart's counts, in lines of its own
  * @waited: cycles from asking for a lock to having it, where it was not to be had at once
  */
 struct hart_counts {
@@ -106,7 +106,7 @@ static inline void lock_drop(union lock *lock, enum lock_kind kind) {
   __atomic_store_n(&lock->turn, (uint16_t)(__atomic_load_n(&lock->turn, __ATOMIC_RELAXED) + 1), __ATOMIC_RELEASE);
 }
 
-/* Adds to a number that several harts change; returns what it is then. */
+/* Adds to a number that several harts change; returns its new value. */
 static inline uint32_t count_add(uint32_t *count, uint32_t nr) {
   return __atomic_add_fetch(count, nr, __ATOMIC_RELAXED);
 }

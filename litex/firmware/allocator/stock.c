@@ -32,7 +32,7 @@ static void commit(struct swap *swap, struct device *device, struct cluster *clu
 
 /*
  * Looks for a run from slot `start` up, in steps of its size, and takes it. The cluster ends on the list its count
- * says, and the CPU goes on behind the run, or nowhere.
+ * says, and the CPU goes on after the run, or nowhere.
  */
 static bool scan(struct swap *swap, struct device *device, struct cluster *cluster, struct next *next, unsigned order,
                  unsigned start, uint64_t pfn, struct swap_place *place) {
@@ -120,7 +120,7 @@ static bool alloc_fast(struct swap *swap, struct next *next, unsigned order, uin
 }
 
 /*
- * The available devices in turn, each moved behind its equals first. Two equals that both fail could be seen for ever,
+ * The available devices in turn, each moved after its equals first. Two equals that both fail could be seen for ever,
  * since the successor is looked up before the move; so there are at most two visits for each device there could be.
  */
 static __attribute__((noinline)) bool alloc_slow(struct swap *swap, struct next *next, unsigned order, uint64_t pfn,

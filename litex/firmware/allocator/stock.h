@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the stock allocator has beyond struct swap_ops: for those who follow it, and those who say where to begin. */
+/* The stock allocator's calls beyond struct swap_ops: to follow its changes, and to steer where it begins. */
 #ifndef HWSWAP_STOCK_H
 #define HWSWAP_STOCK_H
 
 #include "swap.h"
 
 /**
- * struct stock_state - where a cluster stands
+ * struct stock_state - the state of a cluster
  * @count: slots in use, bad ones included
  * @order: that it is exclusive to
  * @flag: list it is on, HWSWAP_FLAG_*; NONE: taken off for a scan
@@ -19,7 +19,7 @@ struct stock_state {
 
 /**
  * typedef stock_changed - a cluster has changed, or may have: it was scanned, taken from, or freed into
- * @context: of who follows
+ * @context: of the follower
  * @type: number of the device
  * @cluster: of the device
  * @state: of the cluster now
@@ -52,7 +52,7 @@ bool stock_steer(struct swap *swap, unsigned cpu, unsigned order, struct swap_pl
 /* The same for another offset of that device, in a cluster that was steered to: nothing is looked at. */
 void stock_go_on(struct swap *swap, unsigned cpu, unsigned order, uint32_t offset);
 
-/* Where a cluster stands; there is such a cluster. */
+/* Returns the state of a cluster; there is such a cluster. */
 struct stock_state stock_state_of(const struct swap *swap, unsigned type, uint32_t cluster);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the stock allocator keeps: clusters on lists, devices on a list, table words. For stock.c alone. */
+/* The stock allocator's state: clusters on lists, devices on a list, table words. For stock.c alone. */
 #ifndef HWSWAP_STOCK_LISTS_H
 #define HWSWAP_STOCK_LISTS_H
 
@@ -13,7 +13,7 @@
 /**
  * struct cluster - 512 slots
  * @link: in the list that the state names
- * @table: one word a slot; NULL while the cluster is on FREE
+ * @table: one word per slot; NULL while the cluster is on FREE
  * @lock: of all of it but @link
  */
 struct cluster {
@@ -50,7 +50,7 @@ struct next {
   uint32_t offset;
 };
 
-/** struct cpu - what a CPU has for itself; no lock, as nothing else runs on it */
+/** struct cpu - a CPU's own state; no lock, as nothing else runs on it */
 struct cpu {
   struct next next[SWAP_ORDERS];
 } OWN_LINE;
@@ -113,8 +113,8 @@ static void unlist(struct device *device) {
 }
 
 /*
- * Slots of a device are taken or freed. Who takes the last one or frees the first one puts the list right; under the
- * lock it looks again, as another hart may have done the opposite.
+ * Slots of a device are taken or freed. The hart that takes the last one or frees the first one puts the list right;
+ * under the lock it looks again, as another hart may have done the opposite.
  */
 
 static inline void used_add(struct swap *swap, struct device *device, unsigned nr) {

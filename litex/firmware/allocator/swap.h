@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A swap allocator in two forms that give the same service: `stock` does what Linux 7.3 does, as it does it; `tuned`
- * does it with better algorithms. Freestanding C, for RV32, RV64 and the host; one thread at a time, no locks.
+ * A swap allocator in two forms that give the same service: `stock` works as Linux 7.3 does; `tuned` has better
+ * algorithms. Freestanding C, for RV32, RV64 and the host; one thread at a time, no locks.
  *
  * A swap device is an array of slots of one page; slot 0 is its header. 512 slots are a cluster. An allocation of order
- * k is 2^k slots, aligned to their number. Every cluster in use has a table of 512 words of 64 bits, one a slot
- * (words.h), which allocator and free keep: it is what the rest of a memory manager reads.
+ * k is 2^k slots, aligned to their number. Every cluster in use has a table of 512 words of 64 bits, one per slot
+ * (words.h), which allocator and free keep: the rest of a memory manager reads it.
  *
  * Rules both forms keep: a cluster's first allocation gives it its order; order k > 0 goes into empty clusters or those
  * of order k; order 0 may go anywhere. Devices of higher priority come first, equals take turns.
@@ -49,7 +49,7 @@ struct swap_place {
 /**
  * struct swap_memory - where an allocator gets its memory
  * @get: `bytes` bytes, aligned to 64 bytes, of any content; NULL when there are none
- * @put: takes back what get gave
+ * @put: takes back memory that get gave
  * @context: passed to both
  */
 struct swap_memory {
@@ -71,7 +71,7 @@ struct swap;
  * @swapoff_begin: no slot of the device is given any more
  * @swapoff: forgets the device
  * @alloc: 2^order slots for a CPU; their words say that they hold the folio @pfn
- * @free: gives back slots of one cluster, all of them in use
+ * @free: gives back slots of one cluster, all in use
  * @word: a slot's word; 0 where its cluster has no table
  */
 struct swap_ops {

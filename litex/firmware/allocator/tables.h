@@ -8,7 +8,7 @@
 
 #define SWAP_TABLE_BYTES (SWAP_SLOTS * sizeof(uint64_t))
 #ifndef SWAP_TABLES_KEPT
-#define SWAP_TABLES_KEPT 8 /* by a hart for itself; what is more is for all of them */
+#define SWAP_TABLES_KEPT 8 /* by a hart for itself; all others are shared */
 #endif
 
 /** struct swap_spare - tables that no cluster uses; the first word of each leads to the next one */
@@ -23,7 +23,7 @@ struct swap_spare {
  * struct swap_tables - where tables come from, and go to
  * @memory: where new ones come from
  * @kept: spare ones, by hart
- * @lock: of what follows it, and of @memory
+ * @lock: of the members after it, and of @memory
  * @shared: spare ones for all harts
  */
 struct swap_tables {

@@ -3,8 +3,8 @@
  * A swap allocator that gives the service of the stock one with better algorithms.
  *
  * Indexed placement: a cluster is listed by its order and by whether it has an aligned free run of that order, so an
- * allocation looks at one cluster, which has what it looks for, or at none. Inside a cluster two bits for each word of
- * its bitmap say whether there is a run, and whether there is any free slot. Bitmaps are searched by words, a folio's
+ * allocation looks at one cluster, which has room for it, or at none. Inside a cluster two bits for each word of its
+ * bitmap say whether there is a run, and whether there is any free slot. Bitmaps are searched by words, a folio's
  * table words are written as one fill, ranges are checked by masks, and a table that comes back is all free words
  * already. Several harts are kept apart by the same locks as stock's (locks.h).
  */
@@ -112,7 +112,7 @@ static struct cluster *choose_listed(struct device *device, unsigned order) {
   }
   if (order)
     return NULL;
-  /* Rather what no other order can use. */
+  /* Prefer clusters that no other order can use. */
   cluster = first_of_orders(device->rest, device->rest_orders);
   return cluster ? cluster : first_of_orders(device->ready, device->ready_orders);
 }
@@ -150,7 +150,7 @@ static __attribute__((noinline)) struct next find(struct swap *swap, unsigned or
     lock_take(&swap->lock, LOCK_LIST);
     if (!found.cluster)
       continue;
-    /* Behind its equals, if there are others. */
+    /* After its equals, if there are others. */
     if (device->link.next != device->link.previous) {
       list_remove(&device->link);
       list_device(swap, device);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tuned allocator keeps: clusters on lists by what they have, and bits that say so. For tuned.c alone. */
+/* The tuned allocator's state: clusters on lists by their free runs, and bits that say so. For tuned.c alone. */
 #ifndef HWSWAP_TUNED_LISTS_H
 #define HWSWAP_TUNED_LISTS_H
 
@@ -22,12 +22,12 @@ enum place {
 
 /**
  * struct cluster - 512 slots
- * @used: a bit a slot
+ * @used: one bit per slot
  * @link: in the list that @place and @order name
- * @table: one word a slot; NULL while the cluster is empty
- * @runs: a bit a word of @used: it has an aligned free run of the cluster's order; a run longer than a word counts for
- *	its first word
- * @holes: a bit a word of @used: it has a free slot
+ * @table: one word per slot; NULL while the cluster is empty
+ * @runs: one bit per word of @used: it has an aligned free run of the cluster's order; a run longer than a word counts
+ *	for its first word
+ * @holes: one bit per word of @used: it has a free slot
  * @count: slots in use, bad ones included
  * @first: offset of its first slot
  * @lock: of all of it but @link; @place changes under the device's lock as well
@@ -49,7 +49,7 @@ struct cluster {
 /**
  * struct device - a swap device
  * @link: in the list of devices with write permission, by priority
- * @ready_orders: orders whose READY list is not empty, a bit each
+ * @ready_orders: orders whose READY list is not empty, one bit each
  * @rest_orders: the same for REST
  * @lock: of the lists and of which are empty
  */
@@ -71,7 +71,7 @@ struct next {
   struct cluster *cluster;
 };
 
-/** struct cpu - what a CPU has for itself */
+/** struct cpu - a CPU's own state */
 struct cpu {
   struct next next[SWAP_ORDERS];
 } OWN_LINE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of a swap table: what a slot holds. */
+/* The words of a swap table: the contents of slots. */
 #ifndef HWSWAP_WORDS_H
 #define HWSWAP_WORDS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bench's parts; docs/soc.md tells what is measured. */
+/* The bench's parts; docs/soc.md describes the measurements. */
 #ifndef HWSWAP_BENCH_H
 #define HWSWAP_BENCH_H
 
@@ -10,8 +10,8 @@
  *   BENCH_CLUSTERS  of the swap device
  *   BENCH_ROUNDS    times that all is allocated and freed
  *   BENCH_COUNT     slots allocated in a round, at most; for a large order at least BENCH_LEAST times
- *   BENCH_ORDERS    a bit an order
- *   BENCH_SCHEMES   a bit a scheme of bench_schemes
+ *   BENCH_ORDERS    one bit per order
+ *   BENCH_SCHEMES   one bit per scheme of bench_schemes
  */
 #define BENCH_SEED 1
 #define BENCH_PAGES (BENCH_CLUSTERS * SWAP_SLOTS)
@@ -32,9 +32,9 @@ struct bench_count {
  * @alloc: 2^order slots, by all the means the scheme has
  * @alloc_plain: the same for preparing a state, without starting anything in advance; NULL: there is one state only
  * @free: gives 2^order slots back, or fewer
- * @drop: after a batch of one order: give up what was started in advance, which is timed; NULL: nothing is
- * @counts: what happened since it was last asked, by name, up to one without a name; NULL: nothing is counted
- * @check: NULL, or what is wrong, in a sentence; all slots are free then
+ * @drop: after a batch of one order: give up the work started in advance, which is timed; NULL: none is
+ * @counts: events since it was last asked, by name, up to one without a name; NULL: nothing is counted
+ * @check: NULL, or the error, in a sentence; all slots are free then
  * @stop: takes the device away
  */
 struct scheme {
@@ -53,8 +53,8 @@ extern const struct scheme *const bench_schemes[];
 extern const unsigned bench_nr_schemes;
 
 /*
- * What is in use, known to the bench alone. Taking slots that are in use, or giving back slots that are not, ends the
- * program.
+ * The slots in use, as the bench keeps account of them. Taking slots that are in use, or giving back slots that are
+ * not, ends the program.
  */
 void used_reset(void);
 void used_take(uint32_t offset, unsigned nr);
@@ -67,7 +67,7 @@ void fragment(const struct scheme *scheme, uint32_t mask);
 /* Frees all that is in use. */
 void free_everything(const struct scheme *scheme);
 
-/* Begins the line of JSON that says what is measured on; json_end() ends it. */
+/* Begins the line of JSON that describes the system under test; json_end() ends it. */
 void introduce(void);
 
 /**
@@ -81,7 +81,7 @@ void run(const struct scheme *scheme, unsigned state, void (*measured)(const str
 /* Measures a batch of each order that is asked for; `state` is printed. */
 void measure(const struct scheme *scheme, const char *state);
 
-/* What reading the cycle counter twice counts by itself. */
+/* The cycles between two readings of the cycle counter with nothing in between. */
 uint32_t measure_overhead(void);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Measures each scheme on an empty and on a fragmented device, and says what it found in lines of JSON. */
+/* Measures each scheme on an empty and on a fragmented device, and prints the results in lines of JSON. */
 #include "bench.h"
 
 static void batches(const struct scheme *scheme, unsigned state) { measure(scheme, state ? "fragmented" : "empty"); }

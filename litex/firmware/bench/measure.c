@@ -4,7 +4,7 @@
 
 /**
  * struct series - cycles of each operation
- * @extra: cycles that belong to all of them together
+ * @extra: cycles that belong to all operations together
  * @failures: operations that gave nothing; they are timed too
  */
 struct series {
@@ -163,7 +163,7 @@ static void batch(const struct scheme *scheme, const char *state, unsigned order
   if (wanted > BENCH_OPERATIONS)
     wanted = BENCH_OPERATIONS;
 
-  /* What the state took to prepare does not count. */
+  /* The preparation of the state does not count. */
   count(scheme, before);
   allocs.nr = allocs.extra = allocs.failures = 0;
   frees.nr = frees.extra = frees.failures = 0;
@@ -177,7 +177,7 @@ static void batch(const struct scheme *scheme, const char *state, unsigned order
   if (scheme->drop) {
     const uint32_t before = cycles_now();
 
-    /* What is held must be let go some time; it counts for the frees. */
+    /* Places still held must be let go some time; it counts for the frees. */
     scheme->drop();
     frees.extra = cycles_now() - before;
   }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The schemes that are compared. All of them keep a word for every slot; the software allocators do so by themselves.
- */
+/* The schemes that are compared. All keep a word for every slot; the software allocators do so by themselves. */
 #include "bench.h"
 #include "tables.h"
 #include "words.h"
 
 #define TYPE 0 /* the one device */
 
-/** struct own - what each hart has for itself */
+/** struct own - a hart's own state */
 struct own {
   uint64_t pfn; /* of the next folio */
 } OWN_LINE;
@@ -100,8 +99,8 @@ static COLD const char *tuned_check(void) { return software_check(&swap_tuned); 
 static COLD void tuned_stop(void) { software_stop(&swap_tuned); }
 
 /*
- * The table words alone, which all others write too: slots are counted off, nobody keeps account of them. No allocator,
- * but what none can do without.
+ * The table words alone, which all others write too: slots are counted off, without any account. It is no allocator,
+ * but the part that none can do without.
  */
 
 static uint32_t next_offset;

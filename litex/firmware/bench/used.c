@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is in use, kept apart from all allocators; the states a device is brought into; and a run, from empty to empty.
- */
+/* The bench's own account of slots in use; the states a device is brought into; and a run, from empty to empty. */
 #include "bench.h"
 
 static uint32_t used[BENCH_PAGES / 32];
@@ -51,7 +50,7 @@ static uint32_t mix(uint32_t number) {
 }
 
 /*
- * All slots are taken, cluster by cluster in orders 0, 2, 4, 0, 2, 4 ...; then a part of them is freed at random. In
+ * All slots are taken, cluster by cluster in orders 0, 2, 4, 0, 2, 4 ...; then a part is freed at random. In
  * order 0 clusters slot by slot, in the others alternately slot by slot, which leaves hardly a run, and folio by folio.
  * They are visited in an order that jumps about the device.
  */

@@ -27,7 +27,7 @@ static COLD void identify(struct engine *engine) {
   engine->has_grants = caps & HWSWAP_CAPS_GRANTS;
 }
 
-/* The engine may read and write what is shared with it, and nothing else. */
+/* Lets the engine read and write the memory shared with it, and no other. */
 static COLD void permit_shared(void) {
   size_t bytes;
   const uint64_t start = shared_bus(&bytes);

@@ -2,8 +2,8 @@
 /*
  * Access to the engine from bare metal: registers, the command ring, and the CPU pages (docs/engine.md).
  *
- * Registers of 64 bits are accessed in halves. What starts something starts on its lowest byte, so the upper half is
- * written first; a response's upper half, which says that it is there, is read first.
+ * Registers of 64 bits are accessed in halves. A write of a register's lowest byte starts its action, so the upper half
+ * is written first; a response's upper half, which says that it is there, is read first.
  */
 #ifndef HWSWAP_ENGINE_H
 #define HWSWAP_ENGINE_H
@@ -17,7 +17,7 @@
 #define FIELD_PUT(field, value) ((uint64_t)(value) << field##_SHIFT & (field))
 #define FIELD_GET(field, word) (((word) & (field)) >> field##_SHIFT)
 
-/* The same for fields of a word's upper half, which is what goes in and out. */
+/* The same for fields of a word's upper half, which is passed and returned alone. */
 #define UPPER_PUT(field, value) ((uint32_t)(((uint64_t)(value) << field##_SHIFT & (field)) >> 32))
 #define UPPER_GET(field, half) ((uint32_t)(((uint64_t)(half) << 32 & (field)) >> field##_SHIFT))
 
@@ -25,7 +25,7 @@
 
 /**
  * struct engine - the engine, as a hart sees it
- * @devices, @cpus, @clusters: what it was built for
+ * @devices, @cpus, @clusters: the sizes it was built for
  * @has_grants: it grants
  * @build: hash of its build
  * @commands, @completions: the rings
@@ -72,8 +72,8 @@ static inline void shared_write_half(struct shared memory, size_t offset, uint32
 }
 
 /*
- * Where the CPU has no such load, the lower half comes first: the engine writes both at once, and what says that they
- * are there (a phase) is in the lower one.
+ * Where the CPU has no such load, the lower half comes first: the engine writes both at once, and the phase, which says
+ * that they are there, is in the lower one.
  */
 static inline uint64_t shared_read(struct shared memory, size_t offset) {
 #if __riscv_xlen == 64
@@ -121,7 +121,7 @@ struct engine_command {
 /**
  * engine_command - have a command executed, and wait for it
  * @engine: enabled
- * @command: what to do
+ * @command: the command
  * @result: RESULT of the completion, or NULL
  *
  * Return: HWSWAP_STATUS_*. Ends the program when no answer comes, or a wrong one.
@@ -142,7 +142,7 @@ const char *engine_stopped(void);
  * @engine: enabled
  * @type: a device in use
  *
- * Return: NULL, or what is wrong, in a sentence.
+ * Return: NULL, or the error, in a sentence.
  */
 const char *engine_check(struct engine *engine, unsigned type);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What is in use, for the engine to read; places from it, for the allocator to begin at. */
+/* The slots in use, for the engine to read; places from it, for the allocator to begin at. */
 #include "grants.h"
 
 #define PATIENCE 2000000u
@@ -14,7 +14,7 @@ static inline size_t entry_of(const struct grants *grants, unsigned order, uint3
   return ((ring << grants->log2) + (head & ((1u << grants->log2) - 1))) * HWSWAP_GRANT_SIZE;
 }
 
-/* Where the line of this hart is. */
+/* Returns the offset of this hart's line. */
 static inline size_t line_of(void) { return (size_t)hart_number() * HWSWAP_GRANT_LINE_SIZE; }
 
 static void store_range(struct grants *grants, uint32_t cluster, unsigned start, unsigned nr, bool used) {
@@ -50,14 +50,14 @@ static void changed(void *context, unsigned type, uint32_t cluster, struct stock
   }
 }
 
-/* Where the lowest unit that is left is; there is one. Neither CPU has an instruction that counts zeros. */
+/* Returns the lowest unit that is left; there is one. Neither CPU has an instruction that counts zeros. */
 static inline uint32_t first(const struct grants_held *held, unsigned order) {
   static const uint8_t place[32] = {0,  1,  28, 2,  29, 14, 24, 3, 30, 22, 20, 15, 25, 17, 4,  8,
                                     31, 27, 13, 23, 21, 19, 16, 7, 26, 12, 18, 6,  11, 5,  10, 9};
   const unsigned half = !held->mask[0];
   const uint32_t mask = held->mask[half];
 
-  /* A de Bruijn sequence: each five bits of it are there once. */
+  /* A de Bruijn sequence: each pattern of five bits is in it once. */
   return held->offset + ((half * 32u + place[(uint32_t)((mask & -mask) * 0x077cb531u) >> 27]) << order);
 }
 
@@ -67,7 +67,7 @@ static inline void take_first(struct grants_held *held) {
   held->mask[half] &= held->mask[half] - 1;
 }
 
-/* A grant from the ring, if there is one that is worth anything; it may be wrong in all that it says. */
+/* Takes a grant from the ring, if there is one that is worth anything; all its fields may be wrong. */
 static __attribute__((noinline)) bool pop(struct grants *grants, unsigned order) {
   struct grants_held *held = &grants->held[order];
   bool live;
@@ -133,7 +133,7 @@ enum swap_status grants_alloc(struct grants *grants, unsigned order, uint64_t pf
     grants->counts.hits++;
     return SWAP_OK;
   }
-  /* What it says beyond is no better. */
+  /* The rest of the grant is no better. */
   grants->counts.strays++;
   held->mask[0] = held->mask[1] = 0;
   return status;
@@ -229,7 +229,7 @@ static uint32_t passes(void) {
   return UPPER_GET(HWSWAP_GRANT_STATE_PASSES, engine_read_half(HWSWAP_REG_GRANT_STATE + 4));
 }
 
-/* Waits until a count has gone on by two: what is under way then began behind this. */
+/* Waits until a count has gone on by two: a pass that is under way then began after this call. */
 static COLD void wait_two(uint32_t (*count)(void)) {
   uint32_t seen = count();
   unsigned looks = 0;

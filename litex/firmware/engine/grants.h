@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bitmaps and grants beside the stock allocator (docs/grants.md), as the kernel has them: what is in use is
- * stored where the engine reads it; a grant says where the allocator's next search begins, and the
- * allocator's own code does the rest.
+ * Bitmaps and grants beside the stock allocator (docs/grants.md), as the kernel has them: the slots in use are stored
+ * where the engine reads them; a grant says where the allocator's next search begins, and the allocator's own code does
+ * the rest.
  *
- * A hart is the engine's CPU of its number. Each has a struct grants, in an array; what they share, the first one has
- * got.
+ * A hart is the engine's CPU of its number. Each has a struct grants, in an array; the first one has got the memory
+ * that all share.
  */
 #ifndef HWSWAP_GRANTS_H
 #define HWSWAP_GRANTS_H
@@ -24,7 +24,7 @@ struct grants_counts {
 };
 
 /**
- * struct grants_note - what was stored of a cluster
+ * struct grants_note - the words stored for a cluster
  * @used: its bitmap
  * @word: its WORD
  */
@@ -45,7 +45,7 @@ struct grants_device {
 };
 
 /**
- * struct grants_held - what is left of a grant that was popped
+ * struct grants_held - the rest of a grant that was popped
  * @mask: units that are free, lower half first
  * @offset, @type: of the first unit
  */
@@ -87,10 +87,10 @@ struct grants {
  */
 void grants_start(struct grants *grants, struct engine *engine, struct swap *swap);
 
-/* Tells the engine of a device that the allocator has; `clusters` of them, from the engine's cluster `base` on. */
+/* Tells the engine of a device that the allocator has, with `clusters` clusters from the engine's cluster `base` on. */
 void grants_swapon(struct grants *grants, unsigned type, uint32_t clusters, uint32_t base);
 
-/* The engine grants nothing of the device any more, and has taken back what it has granted, when this returns. */
+/* Ends the grants of a device: when this returns, the engine grants nothing of it and has taken back all grants. */
 void grants_swapoff(struct grants *grants, unsigned type);
 
 /* Allocates: steered by a grant if there is one. */
@@ -106,12 +106,12 @@ void grants_drop(struct grants *grants);
 void grants_settle(void);
 
 /**
- * grants_verify - compare what the engine reads with the allocator's tables
+ * grants_verify - compare the words that the engine reads with the allocator's tables
  * @grants: dropped and settled
  * @type: device
  * @clusters: of it
  *
- * Return: NULL, or what is wrong, in a sentence.
+ * Return: NULL, or the error, in a sentence.
  */
 const char *grants_verify(struct grants *grants, unsigned type, uint32_t clusters);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bench on several harts: its parts; docs/soc.md tells what is measured. */
+/* The bench on several harts: its parts; docs/soc.md describes the measurements. */
 #ifndef HWSWAP_HARTS_H
 #define HWSWAP_HARTS_H
 
@@ -19,10 +19,10 @@
  */
 
 /**
- * struct load - what harts do
+ * struct load - the harts' work
  * @name: in one word
  * @orders: that are drawn from, by chance of 1 in 32 each
- * @passed: what a hart allocates is freed by the next one
+ * @passed: each allocation of a hart is freed by the next one
  */
 struct load {
   const char *name;
@@ -33,7 +33,7 @@ struct load {
 extern const struct load harts_loads[];
 extern const unsigned harts_nr_loads;
 
-/* Has the first `nr` harts, this one too, run `work`; returns when all of them have. */
+/* Has the first `nr` harts, this one too, run `work`; returns when all have. */
 void harts_run(unsigned nr, void (*work)(unsigned hart));
 
 /* Measures a load on so many harts; `state` is printed. All that is allocated is freed again. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Each hart allocates until it holds half of HARTS_HELD allocations, then allocates and frees at random, so that it
- * holds none to HARTS_HELD; each call is timed by itself, waiting included. What one hart times, the others do at the
- * same time: all begin together, and end when the first has done its steps.
+ * holds none to HARTS_HELD; each call is timed by itself, waiting included. All harts work at the same time: they begin
+ * together, and end when the first has done its steps.
  */
 #include "harts.h"
 
@@ -20,8 +20,8 @@ struct held {
 
 /**
  * struct worker - a hart's own
- * @allocs, @frees: what it took
- * @held: what it holds; of a load that passes on: a ring that the next hart takes from
+ * @allocs, @frees: the cycles they took
+ * @held: its allocations; of a load that passes on: a ring that the next hart takes from
  * @put, @taken: counts of the ring
  */
 struct worker {
@@ -78,7 +78,7 @@ static __attribute__((noinline)) void give_back(struct worker *worker, const str
     fail("slots in use could not be freed");
 }
 
-/* Behind what it holds, or into its ring; there is room. */
+/* Allocates, and adds the places to those it holds or to its ring; there is room. */
 static void allocate_one(struct worker *worker) {
   if (!now.load->passed)
     worker->nr_held += allocate(worker, &worker->held[worker->nr_held]);

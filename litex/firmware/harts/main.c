@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Measures each scheme on 1, 2 and 4 harts, and says what it found in lines of JSON. */
+/* Measures each scheme on 1, 2 and 4 harts, and prints the results in lines of JSON. */
 #include "harts.h"
 
 const struct load harts_loads[] = {

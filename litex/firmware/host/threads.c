@@ -41,7 +41,7 @@ static uint32_t owner[DEVICES][PAGES];
 static unsigned long steps, seed;
 static unsigned long failed[SWAP_HARTS][SWAP_ORDERS], done[SWAP_HARTS][SWAP_ORDERS];
 
-/** struct held - an allocation, and who has it */
+/** struct held - an allocation, and its owner */
 struct held {
   struct swap_place place;
   unsigned order;
@@ -147,7 +147,7 @@ int main(int argc, char **argv) {
   for (unsigned long i = 0; i < harts; i++)
     pthread_join(threads[i], NULL);
   look();
-  /* What harts kept for themselves is given back as well. */
+  /* Spare memory that harts kept is given back as well. */
   for (unsigned type = 0; type < DEVICES; type++) {
     if (ops->swapoff_begin(swap, type) != SWAP_OK || ops->swapoff(swap, type) != SWAP_OK)
       wrong("a device cannot be taken away");

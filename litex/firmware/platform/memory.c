@@ -12,7 +12,7 @@ static uintptr_t private_used, shared_used;
 static uintptr_t align(uintptr_t address, uintptr_t to) { return (address + to - 1) & ~(to - 1); }
 
 void *private_get(size_t bytes) {
-  /* Where in the caches it starts: image.ld says why. */
+  /* A start with a fixed place in the caches: image.ld says why. */
   const uintptr_t start = align((uintptr_t)image_end, 8192) + 2048 + private_used;
 
   if (start + bytes > (uintptr_t)HALF)

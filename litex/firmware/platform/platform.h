@@ -35,7 +35,7 @@ void json_end(void);
 /* Says that the program has ended, 0: well; and stays here. */
 _Noreturn void done(unsigned status);
 
-/* Ends the program with a sentence about what is wrong. */
+/* Ends the program with a sentence about the error. */
 _Noreturn void fail(const char *sentence);
 
 /*
@@ -68,10 +68,10 @@ static inline void barrier_read(void) { fence(ir, ir); }
 static inline void barrier_write(void) { fence(ow, ow); }
 static inline void barrier_full(void) { fence(iorw, iorw); }
 
-/* Private memory, for the program alone: behind its image, up to the first half of RAM's end. */
+/* Private memory, for the program alone: after its image, up to the end of the first half of RAM. */
 void *private_get(size_t bytes);
 
-/* Where private_get goes on; a later private_return to it gives all back that was got in between. */
+/* Returns the place where private_get goes on; a later private_return to it gives back all memory got in between. */
 size_t private_mark(void);
 void private_return(size_t mark);
 
@@ -87,7 +87,7 @@ struct shared {
 /* Zeroed; aligned to 64 bytes. */
 struct shared shared_get(size_t bytes);
 
-/* Where all of it begins on the engine's bus, and how many bytes it has. */
+/* Returns its start on the engine's bus, and its size. */
 uint64_t shared_bus(size_t *bytes);
 
 /* Gives all of it back. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The first instructions: stack, traps, zeroed variables, main. Machine mode, interrupts off. Hart 0 runs main; the
- * others wait for what it has for them (harts.c), where the program is for several, and for ever elsewhere.
+ * others wait for its work for them (harts.c), where the program is for several, and for ever elsewhere.
  */
 
 	.section .text.start, "ax"

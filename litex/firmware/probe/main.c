@@ -65,7 +65,7 @@ static void bytes_of_a_register(void) {
   engine_write(HWSWAP_REG_CPL_BASE, before);
 }
 
-/* Both views of RAM are of the same memory: what is written to the uncached one is what the cached one then reads. */
+/* Both views of RAM are of the same memory: the cached one reads what was written to the uncached one. */
 static void views_of_memory(void) {
   const struct shared block = shared_get(256);
   volatile uint8_t *const bytes = (volatile uint8_t *)block.cpu;

@@ -18,7 +18,7 @@ REGISTERS = 0xB000_0000
 
 
 def main() -> None:
-    """Builds the SoC and runs it, with the terminal as its serial line."""
+    """Build the SoC and run it, with the terminal as its serial line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--profile", default="full", help="the engine: full or grants-only")
     parser.add_argument("--output", type=Path, default=Path("hwswap-sim"), help="folder for the SoC")

@@ -27,11 +27,11 @@ class _Compared(LiteXModule):
 
     Attributes:
         source: the channel, a cycle later.
-        inside: what was found of the address of `source`.
+        inside: whether the address of `source` is inside the range.
     """
 
     def __init__(self, channel: stream.Endpoint, origin: int, size: int) -> None:
-        """Takes the addresses of a channel.
+        """Take the addresses of a channel.
 
         Args:
             channel: AR or AW of the side requests come from.
@@ -42,7 +42,7 @@ class _Compared(LiteXModule):
         self.source = register.source
         self.inside = Signal()
         self.comb += channel.connect(register.sink)
-        # Under the condition on which the register takes what it is given.
+        # Under the condition on which the register takes its input.
         self.sync += If(channel.ready, self.inside.eq(channel.addr[log2_int(size) :] == origin >> log2_int(size)))
 
 
@@ -50,7 +50,7 @@ class AddressGuard(LiteXModule):
     """Connects `master` to `slave`, but for accesses outside of RAM."""
 
     def __init__(self, master: axi.AXIInterface, slave: axi.AXIInterface, origin: int, size: int) -> None:
-        """Makes the connection.
+        """Make the connection.
 
         Args:
             master: the side requests come from; INCR bursts inside of 4 KiB, addresses of any width.

@@ -16,21 +16,21 @@ from migen.genlib.cdc import MultiReg
 
 
 class InputError(RuntimeError):
-    """A file or parameter that cannot be used; the message says which and what to do."""
+    """A file or parameter that cannot be used; the message names it and the remedy."""
 
 
 @dataclass(frozen=True)
 class EngineInfo:
-    """What one engine Verilog was made for: engine.json, written beside HwSwap.sv by `sim/setup/build rtl-soc`.
+    """The parameters of one engine's Verilog: engine.json, written beside HwSwap.sv by `sim/setup/build rtl-soc`.
 
     Attributes:
         devices: swap devices.
         cpus: CPUs with a register page and grants of their own.
         clusters: clusters, 2 MiB of swap each.
-        build_hash: what register BUILD reads, 16 hexadecimal digits.
+        build_hash: the value of register BUILD, 16 hexadecimal digits.
         profile: the name of all this in constraints/profiles.toml.
-        without: what the engine lacks, as the --no- options of hwswap.Emit name it.
-        added: what it has beyond what it has by default, as options of hwswap.Emit name it.
+        without: the parts that the engine lacks, by the --no- options of hwswap.Emit.
+        added: the parts that it has beyond the default, by the options of hwswap.Emit.
     """
 
     devices: int
@@ -43,7 +43,7 @@ class EngineInfo:
 
     @classmethod
     def load(cls, rtl: Path) -> "EngineInfo":
-        """Reads `rtl`/engine.json.
+        """Read `rtl`/engine.json.
 
         Args:
             rtl: folder that holds HwSwap.sv and engine.json.
@@ -61,14 +61,14 @@ class LevelInterrupt(Module):
     """An interrupt line with the one thing LiteX's `irq.add` needs, and no registers.
 
     The engine has interrupt status and enable registers of its own (IRQ_STATUS, IRQ_ENABLE). LiteX's EventManager would
-    put a second mask behind them, which every driver would have to know.
+    put a second mask after them, which every driver would have to know.
 
     Attributes:
         irq: 1 while the engine asks for attention, in clock domain sys.
     """
 
     def __init__(self) -> None:
-        """Makes the line, low."""
+        """Make the line, low."""
         self.irq = Signal()
 
 
@@ -76,7 +76,7 @@ class AxiCrossing(LiteXModule):
     """Carries the five channels of an AXI4 bus from one clock domain to another, through LiteX's asynchronous FIFOs."""
 
     def __init__(self, master: axi.AXIInterface, slave: axi.AXIInterface, cd_from: str, cd_to: str, depth: int = 16):
-        """Connects `master` (in `cd_from`) to `slave` (in `cd_to`).
+        """Connect `master` (in `cd_from`) to `slave` (in `cd_to`).
 
         Args:
             master: the side requests come from.
@@ -103,17 +103,17 @@ class HwSwap(LiteXModule):
     Attributes:
         bus: registers, 64-bit AXI4-Lite slave, `region_size` bytes, never to be cached. Honours byte strobes.
         dma: memory, 64-bit AXI4 master with 64-bit addresses, 4-bit ids, INCR bursts of at most 16 beats that stay
-            inside of 4 KiB. Addresses are what software wrote: what answers has to refuse those that are not its own.
+            inside of 4 KiB. Addresses come from software: the slave has to refuse those that are not its own.
         ev: the interrupt, a level; `irq.add("<name of the core in the SoC>")` connects it.
         idle: nothing is under way (in the engine's clock domain).
-        info: what the engine was built for.
+        info: the engine's parameters.
         region_size: bytes of the registers.
     """
 
     region_size = hwswap_map.BAR_SIZE
 
     def __init__(self, platform, rtl: Path, clock_domain: str = "sys") -> None:
-        """Adds the engine's source to `platform` and makes the core.
+        """Add the engine's source to `platform` and make the core.
 
         Args:
             platform: the LiteX platform.

@@ -16,7 +16,7 @@ class AxiLanes(LiteXModule):
     """Connects `narrow` to `wide`; beats are 64 bits, or bursts have one beat."""
 
     def __init__(self, narrow: axi.AXIInterface, wide: axi.AXIInterface) -> None:
-        """Makes the connection.
+        """Make the connection.
 
         Args:
             narrow: the side requests come from, 64 bits.
@@ -42,7 +42,7 @@ class AxiLanes(LiteXModule):
         ]
 
     def _address(self, name: str, narrow, wide, ratio: int) -> "_Beats":
-        """Passes addresses on, and keeps of each where in a wide word it starts."""
+        """Pass addresses on, and keep of each where in a wide word it starts."""
         fifo = stream.SyncFIFO([("lane", log2_int(ratio))], 16)
         beats = _Beats(fifo.source, ratio)
         self.add_module(name=f"{name}_lanes", module=fifo)

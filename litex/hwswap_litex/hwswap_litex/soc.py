@@ -17,12 +17,12 @@ class LiteDramPorts:
     """A base of SoCs whose main RAM is LiteDRAM's (`add_sdram`): ports of it for bus masters."""
 
     def memory_port(self, name: str) -> axi.AXIInterface:
-        """Adds a port: an AXI4 slave, 64 data bits, 32-bit bus addresses, 4-bit ids, bursts.
+        """Add a port: an AXI4 slave, 64 data bits, 32-bit bus addresses, 4-bit ids, bursts.
 
         Narrower controllers are reached by LiteDRAM's own conversion, wider ones by AxiLanes.
 
         Args:
-            name: what the port is for, unique in the SoC.
+            name: the purpose of the port, unique in the SoC.
         """
         bus = slave = axi.AXIInterface(data_width=64, address_width=32, id_width=4)
         port = self.sdram.crossbar.get_port(data_width=max(64, self.sdram.crossbar.controller.data_width))
@@ -43,14 +43,14 @@ def add_hwswap(
     memory_port: Callable[[str], axi.AXIInterface] | None = None,
     clock_domain: str = "sys",
 ) -> HwSwap:
-    """Adds the engine to a SoC, with all of its connections.
+    """Add the engine to a SoC, with all of its connections.
 
     Args:
         soc: the SoC; has its CPU and memory (region `main_ram`) already.
         rtl: folder with HwSwap.sv and engine.json: `prebuilt()`, or of your own.
         origin: address of the registers, where the CPU does not cache; LiteX finds one when None.
         name: of the engine in the SoC.
-        memory_port: makes what the engine reaches memory through, an AXI4 slave as LiteDramPorts has it, given a name;
+        memory_port: makes the engine's port to memory, an AXI4 slave as LiteDramPorts has it, given a name;
             a port of the SoC's LiteDRAM when None.
         clock_domain: the engine's own; the SoC makes it unless it is sys.
 
@@ -63,7 +63,7 @@ def add_hwswap(
     if soc.irq.enabled:
         soc.irq.add(name, use_loc_if_exists=True)
     dma = memory_port(f"{name}_dma") if memory_port else LiteDramPorts.memory_port(soc, f"{name}_dma")
-    # What is not in RAM is answered with an error: the engine's addresses are what software wrote.
+    # The guard answers addresses outside RAM with an error: the engine's addresses come from software.
     ram = soc.bus.regions["main_ram"]
     soc.add_module(name=f"{name}_guard", module=AddressGuard(engine.dma, dma, ram.origin, ram.size))
     return engine

@@ -28,7 +28,7 @@ JOBS = max(1, min(4, os.cpu_count() or 1))
 
 @dataclass(frozen=True)
 class Form:
-    """How much is measured: sizes the firmware is built with (litex/firmware/bench/bench.h).
+    """The sizes of a run, which the firmware is built with (litex/firmware/bench/bench.h).
 
     Attributes:
         clusters: of the swap device.
@@ -46,7 +46,7 @@ class Form:
     schemes: tuple[str, ...] = SCHEMES
 
     def defines(self) -> str:
-        """Options for the compiler."""
+        """Return the compiler's options."""
         values = {
             "CLUSTERS": self.clusters,
             "ROUNDS": self.rounds,
@@ -58,7 +58,7 @@ class Form:
         return " ".join(f"-DBENCH_{name}={value}" for name, value in values.items())
 
     def __str__(self) -> str:
-        """Names it."""
+        """Name it."""
         return "each call"
 
 
@@ -71,7 +71,7 @@ VARIANTS = {"vexriscv": "standard", "rocket": "linux"}
 
 
 def full_name(cpu: str, model: Path) -> str:
-    """Names the CPU in a model, with its variant where that is not the usual one.
+    """Name the CPU in a model, with its variant where that is not the usual one.
 
     Args:
         cpu: name of the CPU.
@@ -82,7 +82,7 @@ def full_name(cpu: str, model: Path) -> str:
 
 
 def figures(report: Report) -> list[schema.Figure]:
-    """Cycles of each call, by what is allocated or freed, and by whom."""
+    """Return the cycles of each call, by operation, order, state and scheme."""
     return [
         schema.Figure(
             f"{'allocate' if op == 'alloc' else op} order {order}, {state}",
@@ -98,14 +98,14 @@ def figures(report: Report) -> list[schema.Figure]:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's own arguments."""
+    """Add the command's own arguments."""
     parser.add_argument("--cpu", choices=("vexriscv", "rocket", harts.CPU), default="vexriscv")
     parser.add_argument("--dram-latency", type=int, default=LATENCY, metavar="CYCLES")
     parser.add_argument("--engine-ratio", type=float, metavar="RATIO", help="engine clock to CPU clock (default: one)")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measures, shows and writes it; returns the exit status."""
+    """Measure, show and write it; return the exit status."""
     # The simulations are programs of their own: told to end, it ends them as when it is interrupted.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if options.cpu == harts.CPU:

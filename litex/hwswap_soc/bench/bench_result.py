@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the bench firmware says, read and judged.
+"""Reads and judges the output of the bench firmware.
 
 A run prints a JSON object for the platform and one for each *cell*: a scheme, a state of the swap device, an order, and
 an operation (docs/soc.md).
@@ -27,8 +27,8 @@ class Cell:
 
     Attributes:
         n: operations, failed ones included.
-        failures: of them, those that gave no slots.
-        sum: CPU cycles of all together, and of what was done for all of them together (`extra`).
+        failures: operations that gave no slots.
+        sum: CPU cycles of all operations, and of the work done for all together (`extra`).
         extra: cycles of letting grants go.
         p50: median; p99: 99th percentile; max: the longest.
         counts: of grants: allocations that hit the place granted, that strayed, that found no grant, that failed at
@@ -46,7 +46,7 @@ class Cell:
 
     @property
     def mean(self) -> float:
-        """Cycles an operation, over all of them."""
+        """Return the cycles per operation, over all operations."""
         return self.sum / self.n
 
 
@@ -56,7 +56,7 @@ Key = tuple[str, str, int, str]
 
 @dataclass
 class Report:
-    """What a run printed."""
+    """The output of a run."""
 
     platform: dict
     cells: dict[Key, Cell]
@@ -81,7 +81,7 @@ def objects(lines: list[str]) -> Iterator[dict]:
 
 
 def parse(lines: list[str]) -> Report:
-    """Reads the console of a run."""
+    """Read the console of a run."""
     platform: dict = {}
     cells: dict[Key, Cell] = {}
     for values in objects(lines):

@@ -20,13 +20,13 @@ HARTS = 4
 
 @dataclass(frozen=True)
 class Form:
-    """How much is measured: sizes the firmware is built with (litex/firmware/harts/harts.h).
+    """The sizes of a run, which the firmware is built with (litex/firmware/harts/harts.h).
 
     Attributes:
-        scheme: who allocates.
+        scheme: the allocator.
         clusters: of the swap device.
         states: of the device.
-        loads: what harts do.
+        loads: the harts' work.
         steps: timed operations of a hart.
         warm: operations before.
         held: allocations that a hart holds at most.
@@ -41,7 +41,7 @@ class Form:
     held: int = 64
 
     def defines(self) -> str:
-        """Options for the compiler."""
+        """Return the compiler's options."""
         values = {
             "SWAP_HARTS": HARTS,
             "BENCH_CLUSTERS": self.clusters,
@@ -55,7 +55,7 @@ class Form:
         return " ".join(f"-D{name}={value}" for name, value in values.items())
 
     def __str__(self) -> str:
-        """Names it."""
+        """Name it."""
         return f"{self.scheme}, {' and '.join(self.states)}"
 
 
@@ -75,7 +75,7 @@ def short() -> list[Form]:
 
 
 def run(latency: int, jobs: int) -> None:
-    """Measures, shows and writes it.
+    """Measure, show and write it.
 
     Args:
         latency: DRAM latency, cycles.

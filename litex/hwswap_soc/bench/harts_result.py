@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the firmware `harts` says, read; and its figures.
+"""Reads the output of the firmware `harts`, and makes its figures.
 
 A run prints a JSON object for the platform, and for each scheme, state of the device, load and number of harts: a
-*cell* for each operation, and what harts waited for each kind of lock (docs/soc.md).
+*cell* for each operation, and the harts' waiting for each kind of lock (docs/soc.md).
 """
 
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ Key = tuple[str, str, str, int]
 
 @dataclass
 class Measured:
-    """What runs have printed.
+    """The output of runs.
 
     Attributes:
         platforms: of the runs.
@@ -54,7 +54,7 @@ class Measured:
         return sum(cell.mean for cell in found if cell)
 
     def waited(self, key: Key) -> float:
-        """Cycles an allocation and a free waited for locks, together."""
+        """Return the cycles that an allocation and a free waited for locks, together."""
         calls = sum(self.cells[key, op].n for op in OPS)
         return 2 * sum(self.locks[key].values()) / calls
 
@@ -65,7 +65,7 @@ def case(state: str, load: str) -> str:
 
 
 def parse(lines: list[str], into: Measured) -> None:
-    """Reads the console of a run."""
+    """Read the console of a run."""
     for values in objects(lines):
         if values["kind"] == "platform":
             into.platforms.append(values)
@@ -78,7 +78,7 @@ def parse(lines: list[str], into: Measured) -> None:
 
 
 def figures(measured: Measured) -> list[Figure]:
-    """Cycles of an allocation and its free together, waiting included."""
+    """Return the cycles of an allocation and its free together, waiting included."""
     return [
         Figure(
             f"an allocation and its free, {case(state, load)}, {harts} harts",
@@ -94,7 +94,7 @@ def figures(measured: Measured) -> list[Figure]:
 
 
 def waits(measured: Measured) -> list[Figure]:
-    """What of them is waiting for locks, and how many allocations found no room, on the most harts."""
+    """Return the cycles spent waiting for locks, and the share of allocations without room, on the most harts."""
     said = []
     for scheme, state, load, harts in measured.locks:
         key, cell = (scheme, state, load, harts), measured.cells[(scheme, state, load, harts), "alloc"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the benches on one hart and on several share: a model, a program built for it, and several runs at a time."""
+"""The common part of the benches on one hart and on several: a model, a program for it, several runs at a time."""
 
 import concurrent.futures
 import subprocess
@@ -18,21 +18,21 @@ from hwswap_soc.bench.bench_result import DONE, objects
 from hwswap_soc.simulation.run import run as simulate
 
 OUTPUT = BUILD / "bench-soc"
-"""Where programs are built."""
+"""The folder in which programs are built."""
 
 MAX_CYCLES = 2_000_000_000
 
 
 class Form(Protocol):
-    """How much is measured."""
+    """The sizes of a run."""
 
     def defines(self) -> str:
-        """Options for the compiler."""
+        """Return the compiler's options."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What forms are measured on.
+    """The machine that forms are measured on.
 
     Attributes:
         model: the simulated SoC.
@@ -54,7 +54,7 @@ class Interrupted(Exception):
 
 
 def model_folder(cpu: str, own_clock: bool = False) -> Path:
-    """Where a simulated SoC is.
+    """Return the folder of a simulated SoC.
 
     Args:
         cpu: name of the CPU.
@@ -63,15 +63,15 @@ def model_folder(cpu: str, own_clock: bool = False) -> Path:
     folder = BUILD / f"soc-model-{cpu}{'-own' if own_clock else ''}"
     if not (folder / "model.json").is_file():
         raise InputError(f"{folder} is not there: 'make bench-soc' with CPU= and ENGINE_RATIO= builds it")
-    # Where the link points to now: it may point elsewhere before a long run ends.
+    # The link's target now: it may be another one before a long run ends.
     return folder.resolve()
 
 
 def build_firmware(machine: Machine, defines: str, output: Path) -> Path:
-    """Builds the program; returns the image.
+    """Build the program; return the image.
 
     Args:
-        machine: what for.
+        machine: the machine it is for.
         defines: options for the compiler.
         output: folder.
     """
@@ -85,11 +85,11 @@ def build_firmware(machine: Machine, defines: str, output: Path) -> Path:
 
 
 def measure(form: Form, machine: Machine, output: Path, show: Callable[[int, float], None]) -> list[str]:
-    """Makes one run; returns what it printed.
+    """Make one run; return its output.
 
     Args:
-        form: how much is measured.
-        machine: on what.
+        form: the sizes of the run.
+        machine: the machine to run on.
         output: folder for the program.
         show: called with cycles and seconds so far; the run ends when it raises.
     """
@@ -109,11 +109,11 @@ def measure(form: Form, machine: Machine, output: Path, show: Callable[[int, flo
 
 
 def together(forms: Sequence[Form], machine: Machine, jobs: int) -> Iterator[list[str]]:
-    """Makes all runs, some at a time; shows how far they are. Yields what each printed, in the order of the forms.
+    """Make all runs, some at a time; show how far they are. Yield the output of each, in the order of the forms.
 
     Args:
-        forms: what is to be measured; str() names it.
-        machine: on what.
+        forms: the runs; str() names each.
+        machine: the machine to run on.
         jobs: at a time.
     """
     stop = threading.Event()

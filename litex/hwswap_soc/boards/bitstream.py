@@ -27,12 +27,12 @@ from hwswap_soc.linux import devicetree
 from hwswap_soc.system.program import program
 
 PLACEMENTS = fpga_tools.ROOT / "build" / "placements"
-"""Where routed seeds are kept."""
+"""The folder in which routed seeds are kept."""
 
 MINUTES = 60
-"""How long a seed may take unless the caller says: three times what the slowest took on two cores."""
+"""The time that a seed may take unless the caller says: three times that of the slowest on two cores."""
 
-# How many seeds are tried at most for each that is to be routed.
+# The most seeds that are tried for each that is to be routed.
 _TRIES = 3
 
 
@@ -42,7 +42,7 @@ def _router(board: str, cpu: str) -> str:
 
 
 def pack(facts: dict, folder: Path, seed: int, output: Path) -> None:
-    """Turns the result of one seed into the files that are loaded.
+    """Turn the result of one seed into the files that are loaded.
 
     Args:
         facts: of the netlist.
@@ -51,7 +51,7 @@ def pack(facts: dict, folder: Path, seed: int, output: Path) -> None:
         output: folder for hwswap.bit and its kin.
     """
     bit, svf = output / "hwswap.bit", output / "hwswap.svf"
-    # --bootaddr: on a reset by software the FPGA loads what is at the start of the flash, OrangeCrab's boot loader.
+    # --bootaddr: on a reset by software the FPGA loads OrangeCrab's boot loader, from the start of the flash.
     command = ["ecppack", "--compress", "--bootaddr", "0", f"{seed}.config", "--bit", str(bit), "--svf", str(svf)]
     steps.run(command, output / "ecppack.log", folder)
     dfu = boards.BOARDS[facts["board"]].dfu
@@ -63,7 +63,7 @@ def pack(facts: dict, folder: Path, seed: int, output: Path) -> None:
 
 
 def _work(folder: Path, options: list[str], tools: dict[str, str], placements: Path) -> Path:
-    """Where the seeds of this netlist, routed with these options and tools, are kept.
+    """Return the folder for the seeds of this netlist, routed with these options and tools.
 
     Yosys notes where each cell comes from, by the path of the source. It is another one whenever the netlist is made
     again, and changes nothing.
@@ -85,10 +85,10 @@ def build(
     placements: Path = PLACEMENTS,
     minutes: float = MINUTES,
 ) -> dict:
-    """Makes the bitstream of a netlist.
+    """Make the bitstream of a netlist.
 
     Args:
-        folder: what `netlist.make` filled.
+        folder: filled by `netlist.make`.
         board: name of the board.
         cpu: name of the CPU.
         seeds: how many seeds are to be routed, from 1 on; in place of one that is given up, the next is tried, up to
@@ -138,7 +138,7 @@ def build(
 
 
 def _facts(folder: Path, board: str, cpu: str, limit: str) -> dict:
-    """Facts of a netlist, with the floor of its clock, that is the one asked for and fits."""
+    """Return the facts of a netlist, with the floor of its clock, that is the one asked for and fits."""
     try:
         facts = json.loads((folder / "facts.json").read_text())
     except (OSError, ValueError) as error:
@@ -149,7 +149,7 @@ def _facts(folder: Path, board: str, cpu: str, limit: str) -> dict:
 
 
 def _require_timing(report: dict, kept: Path) -> None:
-    """Stops here if a clock is slower than it has to be, by timing.json, which is kept in a file."""
+    """Stop here if a clock is slower than it has to be, by timing.json, which is kept in a file."""
     floor, best = report["floor_mhz"], report["seeds"][str(report["seed"])]
     required = best["clocks"].get("sys_clk", {}).get("required", 0)
     if required < floor:
@@ -165,7 +165,7 @@ def _require_timing(report: dict, kept: Path) -> None:
 
 @program
 def main() -> None:
-    """Runs the command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description="Make a bitstream.")
     parser.add_argument("--board", required=True, help=", ".join(boards.BOARDS))
     parser.add_argument("--cpu", required=True, help="vexriscv or rocket")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the bitstreams of all boards, one after the other, and sums them up.
 
-A board that fails does not keep the others from being made. What has been made (a netlist, a routed seed) is not made
-again, so an interrupted call goes on where it stopped.
+A board that fails does not keep the others from being made. A netlist or seed that has been made is not made again, so
+an interrupted call goes on where it stopped.
 """
 
 import argparse
@@ -24,7 +24,7 @@ STEPS = ("fpga", "rtl-board", "part-board", "part-cpu", "netlist", "bitstream")
 
 
 def make(pairs: list[tuple[str, str]], seeds: int, limit: str) -> dict[tuple[str, str], dict | None]:
-    """Makes bitstreams.
+    """Make bitstreams.
 
     Args:
         pairs: boards, each with a CPU.
@@ -32,7 +32,7 @@ def make(pairs: list[tuple[str, str]], seeds: int, limit: str) -> dict[tuple[str
         limit: how full an FPGA may be (`capacity.allowed`).
 
     Returns:
-        By pair what timing.json holds; None where none could be made.
+        By pair the content of timing.json; None where none could be made.
     """
     made: dict[tuple[str, str], dict | None] = {}
     for board, cpu in pairs:
@@ -44,12 +44,12 @@ def make(pairs: list[tuple[str, str]], seeds: int, limit: str) -> dict[tuple[str
 
 
 def reached(report: dict) -> dict[str, float]:
-    """What clock `sys` reached, in MHz by seed."""
+    """Return the frequency that clock `sys` reached, in MHz by seed."""
     return {seed: found["clocks"]["sys_clk"]["achieved"] for seed, found in report["seeds"].items()}
 
 
 def show(made: dict[tuple[str, str], dict | None], console: Console) -> None:
-    """Prints a line a bitstream."""
+    """Print one line per bitstream."""
     table = Table(title="bitstreams", title_justify="left")
     for heading in ("board", "CPU", "engine", *UNITS[:3], "asked", "reached by seed", ""):
         table.add_column(heading)
@@ -67,12 +67,12 @@ def show(made: dict[tuple[str, str], dict | None], console: Console) -> None:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's own argument."""
+    """Add the command's own argument."""
     parser.add_argument("--limit", choices=("routable", "part"), default="routable", help="how full an FPGA may be")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Makes bitstreams and sums them up; returns the exit status."""
+    """Make bitstreams and sum them up; return the exit status."""
     made = make(boards.pairs(), options.seeds, options.limit)
     show(made, Console())
     if failed := [f"{cpu} on {board}" for (board, cpu), report in made.items() if report is None]:

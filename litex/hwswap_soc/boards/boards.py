@@ -35,7 +35,7 @@ class BoardSoC(LiteDramMemory, HwSwapSoC):
     """
 
     def __init__(self, board: "Board", cpu_name: str, rtl: Path, sys_mhz: float) -> None:
-        """Makes the whole SoC.
+        """Make the whole SoC.
 
         Args:
             board: the board.
@@ -52,7 +52,7 @@ class BoardSoC(LiteDramMemory, HwSwapSoC):
             cpu=cpu_name,
             rtl=rtl,
             ident=f"hwswap on {board.title}",
-            # LiteX shrinks it to what the BIOS takes.
+            # LiteX shrinks it to the size of the BIOS.
             integrated_rom_size=0x2_0000,
             integrated_sram_size=0x2000,
         )
@@ -62,7 +62,7 @@ class BoardSoC(LiteDramMemory, HwSwapSoC):
         self.add_sdcard(mode="read")
 
     def add_memory(self) -> None:
-        """Makes main RAM as the board's target in LiteX-Boards does."""
+        """Make main RAM as the board's target in LiteX-Boards does."""
         self.board.memory(self)
 
     def add_sdram(self, *args, **kwargs) -> None:
@@ -107,7 +107,7 @@ def _ulx3s_memory(soc: BoardSoC) -> None:
 
     The bus has a register in front of the L2 cache, without which all masters wait for the comparison with its tags
     within the cycle; and the cache is small enough for LUT RAM, because at grade 6 a block RAM takes more than 5 ns
-    until it shows what it read, and of so few lines that the comparison needs no tree of multiplexers.
+    until it shows the word read, and of so few lines that the comparison needs no tree of multiplexers.
     """
     soc.sdrphy = GENSDRPHY(soc.platform.request("sdram"), soc.sys_clk_freq)
     soc.add_litedram(soc.sdrphy, modules.MT48LC16M16(soc.sys_clk_freq, "1:1"), l2_cache_size=512, bus_register=True)
@@ -118,8 +118,8 @@ class Board:
     """One board.
 
     Attributes:
-        name: what BOARD= says.
-        title: what people call it.
+        name: the value of BOARD=.
+        title: the name that people use.
         platform: makes the LiteX platform.
         crg: LiteX-Boards' clock generator, called with the platform and the frequency of sys in Hz.
         memory: adds main RAM to a SoC.
@@ -127,8 +127,8 @@ class Board:
         no_cpu: CPUs it cannot have, each with the reason, a sentence.
         router: of nextpnr, with a VexRiscv. Its default, router1, is the better one for timing: the OrangeCrab's 60 MHz
             need it. router2 ends in a quarter of the time, and where most wires are critical.
-        lut_ram: memories of the SoC, by their names in Verilog, that go into LUT RAM whatever Yosys would choose.
-        loader: what openFPGALoader calls the board; None where its USB boot loader is used.
+        lut_ram: memories of the SoC, by their names in Verilog, that go into LUT RAM against Yosys's choice.
+        loader: openFPGALoader's name of the board; None where its USB boot loader is used.
         dfu: vendor and product of that boot loader.
     """
 
@@ -190,7 +190,7 @@ BOARDS = {
 
 
 def choose(board: str, cpu_name: str) -> Board:
-    """Finds a board by name and makes sure that it can have a CPU.
+    """Find a board by name and make sure that it can have a CPU.
 
     Args:
         board: name of the board.

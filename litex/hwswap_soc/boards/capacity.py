@@ -15,17 +15,17 @@ _NAMES = {"LUT": "LUTs", "FF": "registers", "BRAM": "block RAMs", "DSP": "multip
 
 
 def allowed(limit: str) -> dict[str, int]:
-    """How much a SoC may take, by unit.
+    """Return how much a SoC may take, by unit.
 
     Args:
-        limit: `routable` for what nextpnr can be expected to route (constraints/profiles.toml), `part` for all.
+        limit: `routable` for as much as nextpnr can be expected to route (constraints/profiles.toml), `part` for all.
     """
     percent = profiles.limits() if limit == "routable" else {}
     return {unit: int(CAPACITY[unit] * percent.get(unit, 100) / 100) for unit in UNITS}
 
 
 def refusal(what: str, used: dict[str, int], engine: EngineInfo, limit: str) -> str | None:
-    """Return one sentence that says what does not fit and what to do; None when all fits.
+    """Return one sentence that names the excess and the remedy; None when all fits.
 
     Args:
         what: board and CPU, for people.
@@ -54,10 +54,10 @@ def refusal(what: str, used: dict[str, int], engine: EngineInfo, limit: str) -> 
 
 
 def require(netlist: Path, limit: str, console: Console) -> None:
-    """Stops here if a synthesised SoC is too large; prints what it takes, by module.
+    """Stop here if a synthesised SoC is too large; print its use of the FPGA, by module.
 
     Args:
-        netlist: what `netlist.make` filled.
+        netlist: filled by `netlist.make`.
         limit: as for `allowed`.
         console: for the table.
     """

@@ -37,7 +37,7 @@ def command(board: str, path: Path, volatile: bool) -> list[str]:
 
 
 def load(words: list[str], tools: Path = fpga_tools.FOLDER) -> None:
-    """Runs the command; a missing board is an error that says what to look at.
+    """Run the command; a missing board is an error that says which parts to check.
 
     Args:
         words: result of `command`.
@@ -60,7 +60,7 @@ def load(words: list[str], tools: Path = fpga_tools.FOLDER) -> None:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's own arguments."""
+    """Add the command's own arguments."""
     parser.add_argument("--board", default="ecpix5", help=", ".join(boards.BOARDS))
     parser.add_argument("--cpu", default="vexriscv", help="vexriscv or rocket")
     parser.add_argument("--sram", action="store_true", help="into the FPGA only, not into the flash")
@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Loads a bitstream, or says by which command; returns the exit status."""
+    """Load a bitstream, or print the command for it; return the exit status."""
     board = boards.choose(options.board, options.cpu)
     path = BUILD / f"bitstream-{options.board}-{options.cpu}" / ("hwswap.dfu" if board.dfu else "hwswap.bit")
     if not path.is_file():

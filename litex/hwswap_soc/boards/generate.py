@@ -33,7 +33,7 @@ class _Builder(Builder):
 
 
 def generate(board: str, cpu: str, rtl: Path, output: Path, with_bios: bool = True) -> dict:
-    """Writes the SoC's Verilog and memory contents, pin constraints and register map.
+    """Write the SoC's Verilog and memory contents, pin constraints and register map.
 
     Args:
         board: name of the board.
@@ -69,7 +69,7 @@ def generate(board: str, cpu: str, rtl: Path, output: Path, with_bios: bool = Tr
 
 @program
 def main() -> None:
-    """Runs `generate` for the command line; the last line on standard error says what went wrong."""
+    """Run `generate` for the command line; the last line on standard error names the error."""
     parser = argparse.ArgumentParser(description="Write a board's SoC as Verilog.")
     parser.add_argument("--board", required=True)
     parser.add_argument("--cpu", required=True)

@@ -20,7 +20,7 @@ from hwswap_soc.system.program import program
 
 
 def make(board: str, cpu: str, parts: dict[str, Path], output: Path) -> None:
-    """Writes the SoC and synthesises it.
+    """Write the SoC and synthesise it.
 
     Args:
         board: name of the board.
@@ -50,7 +50,7 @@ def make(board: str, cpu: str, parts: dict[str, Path], output: Path) -> None:
 
 
 def _synthesise(top: Path, parts: dict[str, Path], lut_ram: Iterable[str], output: Path) -> None:
-    """Synthesises the rest of a SoC and puts the parts in.
+    """Synthesise the rest of a SoC and put the parts in.
 
     Args:
         top: Verilog of the SoC, named as its top module; memory contents are beside it.
@@ -76,7 +76,7 @@ def _synthesise(top: Path, parts: dict[str, Path], lut_ram: Iterable[str], outpu
 
 
 def _generate(board: str, cpu: str, rtl: Path, output: Path) -> None:
-    """Runs generate.py with its output in a file."""
+    """Run generate.py with its output in a file."""
     log = output / "generate.log"
     command = ["--board", board, "--cpu", cpu, "--rtl", str(rtl), "--output", str(output / "soc")]
     with log.open("w") as text:
@@ -94,7 +94,7 @@ def _generate(board: str, cpu: str, rtl: Path, output: Path) -> None:
 
 @program
 def main() -> None:
-    """Runs the command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description="Synthesise a board's SoC.")
     parser.add_argument("--board", required=True, help=", ".join(boards.BOARDS))
     parser.add_argument("--cpu", required=True, help="vexriscv or rocket")

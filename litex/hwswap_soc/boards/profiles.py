@@ -4,7 +4,7 @@
 As a program, for sim/setup/build, it prints in a line each the profile's name, the options of hwswap.Emit, and
 engine.json, which still lacks the build hash:
 
-    python -m hwswap_soc.boards.profiles --board ecpix5 --cpu vexriscv       # what that SoC has
+    python -m hwswap_soc.boards.profiles --board ecpix5 --cpu vexriscv       # the parts of that SoC
     python -m hwswap_soc.boards.profiles                                     # the simulation's, which has everything
 
 Environment: PROFILE takes another profile than the table's; SOC_DEVICES, SOC_CPUS and SOC_CLUSTERS other sizes than the
@@ -29,7 +29,7 @@ SIZES = ("devices", "cpus", "clusters")
 
 
 def limits() -> dict[str, float]:
-    """How much of the FPGA a SoC may take, in percent by unit."""
+    """Return the share of the FPGA that a SoC may take, in percent by unit."""
     return read_toml(FOLDER / "profiles.toml")["limits"]
 
 
@@ -59,7 +59,7 @@ def chosen(board: str | None, cpu: str | None, environment: Mapping[str, str] = 
 
 
 def load(name: str, environment: Mapping[str, str] = os.environ, folder: Path = FOLDER) -> dict:
-    """Reads one profile: what engine.json says of an engine with it, but for the build hash.
+    """Read one profile: the content of engine.json for it, but for the build hash.
 
     Args:
         name: of the profile.
@@ -73,7 +73,7 @@ def load(name: str, environment: Mapping[str, str] = os.environ, folder: Path = 
     engine: dict = {"profile": name}
     for size in SIZES:
         variable = f"SOC_{size.upper()}"
-        # What is set and empty is not set, as in the shell's ${NAME:-default}.
+        # An empty variable counts as not set, as in the shell's ${NAME:-default}.
         value = environment.get(variable) or table[name].get(size)
         if not str(value).isdecimal():
             raise InputError(f"{variable if environment.get(variable) else f'{path}: {size}'} is {value}, no number.")
@@ -89,7 +89,7 @@ def options(engine: dict) -> list[str]:
 
 @program
 def main() -> None:
-    """Runs the command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description="Print what engine a SoC has.")
     parser.add_argument("--board", help="none: the simulation's")
     parser.add_argument("--cpu")

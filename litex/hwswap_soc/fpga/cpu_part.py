@@ -17,7 +17,7 @@ from hwswap_soc.system.program import program
 
 
 def synthesise(module: str, sources: list[tuple[str, str]], output: Path) -> None:
-    """Synthesises a CPU.
+    """Synthesise a CPU.
 
     Args:
         module: its name in Verilog.
@@ -38,14 +38,14 @@ def synthesise(module: str, sources: list[tuple[str, str]], output: Path) -> Non
 
 
 def _map(mapper: str, module: str, prepared: Path, output: Path) -> None:
-    """Maps what is prepared to LUTs, by the mapper that an option of synth_ecp5 chooses."""
+    """Map the prepared netlist to LUTs, by the mapper that an option of synth_ecp5 chooses."""
     script = [*yosys.LIBRARY, f"read_rtlil {prepared}", f"synth_ecp5 {mapper}-top {module} -run map_luts:"]
     yosys.run([*script, *yosys.writes(module, output)], f"map{mapper.rstrip()}", output, output)
 
 
 @program
 def main() -> None:
-    """Runs the command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description="Synthesise a CPU alone.")
     parser.add_argument("cpu", choices=cpu_verilog.MODULES)
     parser.add_argument("--variant", required=True, help="of the CPU")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast and how large the engine alone is on an ECP5-85F: placed and routed out of context, over grades and seeds.
+"""The speed and size of the engine alone on an ECP5-85F: placed and routed out of context, over grades and seeds.
 
     python -m hwswap.cli.steps fmax --engine build/part-engine --output build/fmax
     python -m hwswap.cli.steps size --engine build/part-area --output build/engine-size    # not placed
@@ -40,7 +40,7 @@ def module_of(name: str) -> str:
 
 
 def netlist(engine: Path, output: Path) -> Path:
-    """Turns the engine's netlist into nextpnr's format.
+    """Turn the engine's netlist into nextpnr's format.
 
     Args:
         engine: folder that `hwswap_soc.fpga.engine_part` filled.
@@ -61,7 +61,7 @@ def netlist(engine: Path, output: Path) -> Path:
 
 
 def folder_of(design: Path, versions: dict[str, str], output: Path) -> Path:
-    """Where the runs with this netlist, these tools and these options are: what an interrupted call has done counts.
+    """Return the folder for runs with this netlist, these tools and these options: an interrupted call's results count.
 
     Args:
         design: netlist in nextpnr's format.
@@ -76,18 +76,18 @@ def folder_of(design: Path, versions: dict[str, str], output: Path) -> Path:
 
 
 def measure(design: Path, grades: list[str], seeds: int, output: Path) -> dict[str, dict]:
-    """Places and routes the engine once per grade and seed.
+    """Place and route the engine once per grade and seed.
 
     Args:
         design: netlist in nextpnr's format.
         grades: speed grades.
         seeds: how many, from 1.
-        output: folder for logs and reports; what is there of these runs already is not done again.
+        output: folder for logs and reports; runs whose results are there are not done again.
 
     Returns:
         By grade: `mhz` by seed, `median`, `lowest`, `highest` in MHz, and `path`, the slowest path of the median seed.
     """
-    # This nextpnr has a /tmp of its own: what lies in everybody's is found by names relative to where it runs.
+    # This nextpnr has a /tmp of its own: files in the common one are found by names relative to its working directory.
     name = os.path.relpath(design, output)
     runs = {
         (grade, seed): placement.Run(
@@ -116,7 +116,7 @@ def measure(design: Path, grades: list[str], seeds: int, output: Path) -> dict[s
 
 
 def show(report: dict, console: Console) -> None:
-    """Prints the tables, the figure last."""
+    """Print the tables, the figure last."""
     title = f"engine alone, {report['engine']['clusters']} clusters, build {report['engine']['build_hash']}"
     fmax_report.show_utilisation(title, report["utilisation"], console)
     table = Table(title="MHz", title_justify="left")
@@ -133,18 +133,18 @@ def show(report: dict, console: Console) -> None:
 
 
 def add_size_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the own argument of the command that counts alone."""
+    """Add the own argument of the command that counts alone."""
     parser.add_argument("--engine", type=Path, required=True, help="the engine's netlist (engine_part)")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the own arguments of the command that places."""
+    """Add the own arguments of the command that places."""
     add_size_arguments(parser)
     parser.add_argument("--grades", default="6,8,8_5G", help=f"some of {', '.join(GRADES)}, separated by commas")
 
 
 def counted(options: argparse.Namespace) -> tuple[dict, Path]:
-    """Counts what the engine takes.
+    """Count the units that the engine takes.
 
     Args:
         options: of a command: `engine`, its netlist, and `output`, a folder that is made.
@@ -163,7 +163,7 @@ def counted(options: argparse.Namespace) -> tuple[dict, Path]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measures, shows and writes it; returns the exit status."""
+    """Measure, show and write it; return the exit status."""
     grades = options.grades.split(",")
     if set(grades) - set(GRADES):
         raise InputError(f"--grades takes some of {', '.join(GRADES)}, not '{options.grades}'.")
@@ -191,7 +191,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def run_size(options: argparse.Namespace) -> int:
-    """Counts, shows and writes it; returns the exit status."""
+    """Count, show and write it; return the exit status."""
     report, _ = counted(options)
     total, engine = report["utilisation"]["total"], report["engine"]
     profile = engine["profile"]

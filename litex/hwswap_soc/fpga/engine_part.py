@@ -16,13 +16,13 @@ from hwswap_soc.system.program import program
 MODULE = "HwSwap"
 """The engine's Verilog module."""
 
-# What Yosys's library does not say of the engine's paths, in ps, for an LFE5U of grade 8: when what a block RAM read
-# has come to where it is used (4,260 after the clock edge, and then a wire longer than others), and how long a wire
-# between two cells is, which synth_ecp5 takes to be 300 (docs/engine.md).
+# Delays in the engine's paths that Yosys's library lacks, in ps, for an LFE5U of grade 8: from the clock edge until a
+# block RAM's word is at its user (4,260, and then a wire longer than others), and of a wire between two cells, which
+# synth_ecp5 takes to be 300 (docs/engine.md).
 _BLOCK_RAM_PS = 5000
 _WIRE_PS = 1000
-# Scripts for ABC, of which the one is taken whose longest path is shortest. ABC's steps are heuristics: names alone
-# make the same engine's longest path 3 % longer or shorter, and to save LUTs all paths may become as long as that one.
+# Scripts for ABC: the one with the shortest longest path is taken. ABC's steps are heuristics: names alone make the
+# same engine's longest path 3 % longer or shorter, and to save LUTs all paths may become as long as that one.
 # The first is Yosys's own but for its last step, `&mfs`, which saves no LUTs here and lets some paths grow by two.
 _MAP = f"&ps;&if,-W,{_WIRE_PS},-v"
 _MAPPINGS = (
@@ -38,7 +38,7 @@ _WHOLE = "Late*"
 
 
 def late_block_ram(output: Path) -> Path:
-    """Writes the library's block RAM, with when its outputs are there, so that ABC puts little logic behind them.
+    """Write the library's block RAM, with the delay of its outputs, so that ABC puts little logic after them.
 
     Args:
         output: folder for the file.
@@ -55,7 +55,7 @@ def late_block_ram(output: Path) -> Path:
 
 
 def _library(output: Path) -> list[str]:
-    """Commands that read the library, with the delays above."""
+    """Return commands that read the library, with the delays above."""
     return [
         *yosys.LIBRARY,
         f"read_verilog -lib -specify -overwrite {output / 'block-ram.v'}",
@@ -63,7 +63,7 @@ def _library(output: Path) -> list[str]:
 
 
 def delay_and_area(log: str) -> tuple[float, float]:
-    """What ABC says of what it mapped: the longest path in ps, and LUTs, of all modules together.
+    """Return ABC's report of its mapping: the longest path in ps, and LUTs, of all modules together.
 
     Args:
         log: Yosys's; of each module, ABC's mapper tells both once a pass (`-v`), and the last one counts.
@@ -79,7 +79,7 @@ def delay_and_area(log: str) -> tuple[float, float]:
 
 
 def map_by_delay(module: str, read: list[str], output: Path) -> Path:
-    """Maps a module to LUTs by each of the scripts; returns the netlist whose longest path is shortest.
+    """Map a module to LUTs by each of the scripts; return the netlist whose longest path is shortest.
 
     Args:
         module: its name in Verilog.
@@ -112,19 +112,19 @@ def map_by_delay(module: str, read: list[str], output: Path) -> Path:
 
 
 def by_area(sources: list[tuple[str, str]], output: Path) -> None:
-    """Synthesises the engine for few LUTs: the clocks that are asked of a SoC leave time for that.
+    """Synthesise the engine for few LUTs: the clocks that are asked of a SoC leave time for that.
 
     Args:
         sources: file and language of each source.
         output: folder for part.il, the netlist.
     """
-    # Look-up tables of more than four inputs are pairs of them with a multiplexer: fast, and a fifth more in number.
+    # Look-up tables of more than four inputs are pairs with a multiplexer: fast, and a fifth more in number.
     script = [*yosys.module(MODULE, sources), f"synth_ecp5 -nowidelut -top {MODULE}"]
     yosys.run([*script, *yosys.writes(MODULE, output)], "synthesis", output, output)
 
 
 def by_delay(sources: list[tuple[str, str]], output: Path) -> None:
-    """Synthesises the engine for a fast clock, by the delays above in the place of those of Yosys's library.
+    """Synthesise the engine for a fast clock, by the delays above in the place of those of Yosys's library.
 
     Args:
         sources: file and language of each source.
@@ -138,7 +138,7 @@ def by_delay(sources: list[tuple[str, str]], output: Path) -> None:
 
 @program
 def main() -> None:
-    """Runs the command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description="Synthesise the engine alone.")
     parser.add_argument("mapping", choices=("area", "delay"), help="what Yosys saves")
     parser.add_argument("--rtl", type=Path, required=True, help="folder of the engine's Verilog")

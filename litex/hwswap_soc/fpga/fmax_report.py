@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a bitstream takes of the FPGA and how fast it is: reads the files of Yosys and nextpnr, prints tables."""
+"""A bitstream's use of the FPGA and its speed: reads the files of Yosys and nextpnr, prints tables."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-# What one cell takes, in the FPGA's own units: a carry cell is two LUTs, a piece of LUT RAM four and two more to write.
+# The size of each cell, in the FPGA's own units: a carry cell is two LUTs, a piece of LUT RAM four, and two to write.
 _COSTS = {
     "LUT4": {"LUT": 1},
     "CCU2C": {"LUT": 2},
@@ -20,7 +20,7 @@ _COSTS = {
     "MULT18X18D": {"DSP": 1},
 }
 UNITS = ("LUT", "FF", "BRAM", "DSP")
-# What there is in the 85F parts.
+# The units of the 85F parts.
 CAPACITY = {"LUT": 83_640, "FF": 83_640, "BRAM": 208, "DSP": 156}
 
 # Yosys flattens the design and then names a cell after a net at it, which keeps the names of the modules it was in. The
@@ -51,7 +51,7 @@ def group_of(name: str) -> str:
 
 
 def utilisation(netlist: Path, group: Callable[[str], str] = group_of) -> dict[str, dict[str, int]]:
-    """Counts the resources of a synthesised design, by group of modules and in total.
+    """Count the resources of a synthesised design, by group of modules and in total.
 
     Args:
         netlist: JSON netlist that Yosys wrote for nextpnr.
@@ -70,10 +70,10 @@ def utilisation(netlist: Path, group: Callable[[str], str] = group_of) -> dict[s
 
 
 def timing(report: Path) -> dict:
-    """Reads one timing report of nextpnr.
+    """Read one timing report of nextpnr.
 
     Args:
-        report: what `nextpnr-ecp5 --report` wrote.
+        report: written by `nextpnr-ecp5 --report`.
 
     Returns:
         `clocks`: by name, `achieved` and `required` in MHz; `paths`: the slowest path per clock, `clock`, `ns`, of
@@ -88,7 +88,7 @@ def timing(report: Path) -> dict:
     for critical in found["critical_paths"]:
         start, end = critical["from"].split(" ", 1)[-1], critical["to"].split(" ", 1)[-1]
         if start != end:
-            # Between clocks, or to and from the outside: not what limits a clock.
+            # Between clocks, or to and from the outside: this does not limit a clock.
             continue
         hops = critical["path"]
         if not hops:
@@ -107,22 +107,22 @@ def timing(report: Path) -> dict:
 
 
 def _clock_name(name: str) -> str:
-    """A clock's name without what nextpnr's promotion to a global net puts around it."""
+    """Return a clock's name without the additions of nextpnr's promotion to a global net."""
     return name.removeprefix("posedge ").removeprefix("$glbnet$").split("$TRELLIS_IO")[0]
 
 
 def misses(result: dict) -> list[str]:
-    """Names the clocks of one seed that are slower than they have to be."""
+    """Name the clocks of one seed that are slower than they have to be."""
     return [name for name, clock in result["clocks"].items() if clock["achieved"] < clock["required"]]
 
 
 def slack(result: dict) -> float:
-    """How much faster than it has to be the slowest clock of one seed is, as a ratio: below 1 it misses."""
+    """Return the ratio of achieved to required frequency of one seed's slowest clock: below 1 it misses."""
     return min(clock["achieved"] / clock["required"] for clock in result["clocks"].values())
 
 
 def slowest(what: str, path: dict) -> str:
-    """Says how long a path of `timing` is, and where it goes, for people."""
+    """Say how long a path of `timing` is, and where it goes, for people."""
     return (
         f"slowest path {what}: {path['ns']} ns, {path['routing_ns']} ns of it routing, {path['cells']} cells\n"
         f"  from {path['from']}\n  to   {path['to']}"
@@ -130,7 +130,7 @@ def slowest(what: str, path: dict) -> str:
 
 
 def show_utilisation(title: str, counts: dict[str, dict[str, int]], console: Console) -> None:
-    """Prints what a design takes of the FPGA.
+    """Print a design's use of the FPGA.
 
     Args:
         title: of the table.
@@ -147,7 +147,7 @@ def show_utilisation(title: str, counts: dict[str, dict[str, int]], console: Con
 
 
 def show(report: dict, console: Console) -> None:
-    """Prints the tables of one bitstream.
+    """Print the tables of one bitstream.
 
     Args:
         report: contents of timing.json.

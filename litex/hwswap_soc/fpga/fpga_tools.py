@@ -15,9 +15,9 @@ from hwswap_litex import InputError
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "build" / "fpga" / "bin"
 YOSYS_SHARE = ROOT / "build" / "fpga" / "root" / "usr" / "share" / "yosys"
-"""Where Yosys has its libraries of cells."""
+"""The folder of Yosys's libraries of cells."""
 
-# Where in what a tool tells of itself its version is.
+# The version in a tool's description of itself.
 _VERSION = re.compile(r"Yosys (\S+)|Version (?:nextpnr-)?(\S+?)\)")
 
 
@@ -48,7 +48,7 @@ def versions(*names: str) -> dict[str, str]:
 
 
 def start(command: list[str], log: Path, folder: Path) -> subprocess.Popen:
-    """Starts a command whose output goes to a file.
+    """Start a command whose output goes to a file.
 
     Args:
         command: name of the tool and its arguments.
@@ -62,10 +62,10 @@ def start(command: list[str], log: Path, folder: Path) -> subprocess.Popen:
 
 
 def check(process: subprocess.Popen, log: Path) -> None:
-    """Raises the tool's own error message when a command that has ended failed.
+    """Raise the tool's own error message when a command that has ended failed.
 
     Args:
-        process: what `start` returned; has ended.
+        process: from `start`; has ended.
         log: its output.
     """
     if process.returncode == 0:

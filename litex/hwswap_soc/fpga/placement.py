@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of nextpnr, two at a time (one with JOBS=1), with what each of them is doing shown."""
+"""Runs of nextpnr, two at a time (one with JOBS=1), with a display of each one's progress."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ from hwswap_soc.fpga import fmax_report, fpga_tools, steps
 
 # Two places-and-routes of a whole SoC take 4 GB.
 _PARALLEL = 2
-# What nextpnr says when it enters a phase, and what that is called here.
+# nextpnr's words when it enters a phase, and the phase's name here.
 _PHASES = {
     "Packing": "packing",
     "Creating initial analytic placement": "placing",
@@ -27,9 +27,9 @@ class Run:
     """One run of nextpnr.
 
     Attributes:
-        name: of its files, and what the display calls it.
+        name: of its files, and in the display.
         options: for nextpnr: device, netlist, constraints, seed.
-        config: write what a bitstream is made of; nextpnr cannot when it works out of context.
+        config: write the bitstream's source; nextpnr cannot when it works out of context.
         tool: which nextpnr.
     """
 
@@ -56,10 +56,10 @@ class Run:
 def place(
     runs: Iterable[Run], output: Path, *, minutes: float = float("inf"), enough: int | None = None
 ) -> dict[str, dict]:
-    """Places and routes. A run whose results are in the folder already is not done again: an interrupted call goes on.
+    """Place and route. A run whose results are in the folder already is not done again: an interrupted call goes on.
 
     Args:
-        runs: what is to be done.
+        runs: the runs to make.
         output: folder for <name>.json and <name>.log, and <name>.config where it is asked for; whoever changes the
             netlist or an option names another one.
         minutes: a run that takes longer is ended and given up: a router that does not converge would go on for ever. It
@@ -112,7 +112,7 @@ def place(
 
 
 def _phase(log: str) -> str:
-    """Where a run of nextpnr is, from its output so far."""
+    """Return the phase of a run of nextpnr, from its output so far."""
     reached = [(log.rfind(mark), name) for mark, name in _PHASES.items()]
     position, name = max(reached)
     return name if position >= 0 else "reading the netlist"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the steps of a bitstream are shown, and are ended when a run is interrupted."""
+"""Shows the steps of a bitstream, and ends them when a run is interrupted."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ def shown() -> Iterator[Progress]:
 
 @contextmanager
 def step(text: str) -> Iterator[None]:
-    """Shows one step as under way, until it is left."""
+    """Show one step as under way, until it is left."""
     with shown() as progress:
         task = progress.add_task(text, total=1)
         yield
@@ -31,7 +31,7 @@ def step(text: str) -> Iterator[None]:
 
 
 def end(processes: list[subprocess.Popen]) -> None:
-    """Ends processes that are left when a run is interrupted or fails."""
+    """End processes that are left when a run is interrupted or fails."""
     for process in processes:
         if process.poll() is None:
             process.terminate()
@@ -40,7 +40,7 @@ def end(processes: list[subprocess.Popen]) -> None:
 
 
 def run(command: list[str], log: Path, folder: Path) -> None:
-    """Runs one FPGA tool to its end.
+    """Run one FPGA tool to its end.
 
     Args:
         command: name of the tool and its arguments.
@@ -56,14 +56,14 @@ def run(command: list[str], log: Path, folder: Path) -> None:
 
 
 def build(environment: dict[str, str], *what: str) -> bool:
-    """Makes artefacts with sim/setup/build, its output shown.
+    """Make artefacts with sim/setup/build, its output shown.
 
     Args:
-        environment: what chooses them: BOARD, CPU, SEEDS and so on.
+        environment: variables that choose them: BOARD, CPU, SEEDS and so on.
         what: their names.
 
     Returns:
-        Whether all of them were made.
+        Whether all were made.
     """
     command = [str(fpga_tools.ROOT / "sim" / "setup" / "build"), *what]
     process = subprocess.Popen(command, env=os.environ | environment, cwd=fpga_tools.ROOT)

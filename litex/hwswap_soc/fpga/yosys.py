@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a SoC is synthesised, from the bottom up: CPU and engine alone, and both put into the synthesised rest.
+"""Synthesis of a SoC, from the bottom up: CPU and engine alone, and both put into the synthesised rest.
 
 Rocket takes Yosys ten minutes and is the same on every board, so its netlist is made once; the engine's serves all
-boards and CPUs that have its profile. What a module takes of the FPGA is then known exactly. What is lost are
-optimisations through the modules' ports, which are registers on nearly all paths here.
+boards and CPUs that have its profile. Each module's use of the FPGA is then known exactly. Optimisations through the
+modules' ports are lost; these are registers on nearly all paths here.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ LIBRARY = ("read_verilog -lib -specify +/ecp5/cells_sim.v +/ecp5/cells_bb.v",)
 
 
 def reads(sources: Iterable[tuple[str, str]]) -> list[str]:
-    """Commands that read Verilog.
+    """Return commands that read Verilog.
 
     Args:
         sources: file and language, `verilog` or `systemverilog`.
@@ -25,7 +25,7 @@ def reads(sources: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def module(name: str, sources: Iterable[tuple[str, str]]) -> list[str]:
-    """Commands that read a module which is synthesised alone.
+    """Return commands that read a module which is synthesised alone.
 
     Args:
         name: of the module in Verilog.
@@ -36,7 +36,7 @@ def module(name: str, sources: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def writes(name: str, output: Path) -> list[str]:
-    """Commands that write a synthesised module as a part of a SoC.
+    """Return commands that write a synthesised module as a part of a SoC.
 
     Args:
         name: of the module.
@@ -47,7 +47,7 @@ def writes(name: str, output: Path) -> list[str]:
 
 
 def run(script: list[str], name: str, output: Path, folder: Path) -> None:
-    """Runs a script.
+    """Run a script.
 
     Args:
         script: its commands.

@@ -19,39 +19,39 @@ TEMPLATE = ROOT / "litex/linux/dts/soc.dts.in"
 CPU_NODE = re.compile(r"\t\tcpu@.*?\n\t\t};\n", re.DOTALL)
 
 SIM_CLOCK_HZ = 100_000_000
-"""What a simulated SoC's tree says of its clock: of a slow world, so that timer ticks take little of a simulation."""
+"""The clock in a simulated SoC's tree: of a slow world, so that timer ticks take little of a simulation."""
 
 CYCLES_PER_TICK = 100
 """CPU clock cycles from one count of Rocket's timer to the next."""
 
 FIRMWARE = 0x8000_0000
-"""Where OpenSBI (fw_jump.bin) is loaded and entered."""
+"""The address at which OpenSBI (fw_jump.bin) is loaded and entered."""
 
 KERNEL = 0x8020_0000
-"""Where the kernel's Image is loaded: fw_jump goes on there."""
+"""The address of the kernel's Image: fw_jump goes on there."""
 
 INITRAMFS = 0x8300_0000
-"""Where the initramfs is loaded. OpenSBI moves the device tree to 0x82200000, between kernel and initramfs."""
+"""The address of the initramfs. OpenSBI moves the device tree to 0x82200000, between kernel and initramfs."""
 
 DEVICE_TREE = 0x83F0_0000
-"""Where the device tree is loaded; at most 1 MiB."""
+"""The address of the device tree; it has at most 1 MiB."""
 
 HARTS = {"rocket": 1, "rocket4": 4}
-"""How many harts the CPUs have that Linux runs on, by LiteX's names of them."""
+"""The number of harts of the CPUs that Linux runs on, by LiteX's names."""
 
 BOOTARGS = "earlycon console=liteuart brd.rd_size=524288"
-"""Where the console is, and a RAM disk of 512 MiB: it takes memory only for what is written, and grants of each order
+"""The console, and a RAM disk of 512 MiB: it takes memory only for what is written, and grants of each order
 may hold four of its 256 clusters."""
 
 
 class Soc:
-    """What LiteX says of a SoC: its csr.json."""
+    """LiteX's description of a SoC: its csr.json."""
 
     def __init__(self, path: Path) -> None:
-        """Reads the file.
+        """Read the file.
 
         Args:
-            path: what LiteX's Builder wrote as csr_json.
+            path: csr_json, written by LiteX's Builder.
         """
         self.path = path
         try:
@@ -69,7 +69,7 @@ class Soc:
             ) from error
 
     def memory(self, name: str) -> tuple[str, str]:
-        """Address and size, in bytes, of a region, both in hexadecimal."""
+        """Return address and size, in bytes, of a region, both in hexadecimal."""
         region = self.get("memories", name)
         return f"{region['base']:x}", f"{region['size']:x}"
 
@@ -97,7 +97,7 @@ def _initrd(size: int | None) -> str:
 
 
 def _template(harts: int) -> Template:
-    """The tree with a node for each hart, and with who gets timers and other interrupts."""
+    """Return the tree with a node for each hart, and with the targets of timer and other interrupts."""
 
     def node(found: re.Match) -> str:
         return "\n".join(found[0].replace("$hart", str(hart)) for hart in range(harts))
@@ -110,7 +110,7 @@ def _template(harts: int) -> Template:
 
 
 def _text(soc: Soc, engine_json: Path, kind: Kind, bootargs: str, initramfs_size: int | None) -> str:
-    """The tree, for what `write` takes."""
+    """Return the tree, for the arguments of `write`."""
     cpu = soc.get("constants", "config_cpu_name")
     if cpu not in HARTS:
         raise InputError(f"{soc.path} is of a SoC with a {cpu}: Linux runs on Rocket here")
@@ -150,11 +150,11 @@ def write(
     bootargs: str = "",
     initramfs_size: int | None = None,
 ) -> None:
-    """Writes the tree as source and as the blob that OpenSBI and the kernel read.
+    """Write the tree as source and as the blob that OpenSBI and the kernel read.
 
     Args:
         soc_json: LiteX's export of the SoC (csr_json).
-        engine_json: what the engine was built as.
+        engine_json: the engine's parameters.
         kind: `sim` has the clocks of a slow world, see SIM_CLOCK_HZ; `board` the SoC's own.
         output: blob to write; the source beside it ends in .dts.
         bootargs: appended to the kernel's command line.

@@ -27,7 +27,7 @@ from hwswap_soc.simulation.run import run as simulate
 
 @dataclass(frozen=True)
 class Made:
-    """What a run is of.
+    """The parts and names of a run.
 
     Attributes:
         name: of the target in the Makefile, and of the result.
@@ -80,7 +80,7 @@ class Watch(shown.Live):
         """Make the display.
 
         Args:
-            name: what lines begin with.
+            name: begins each line.
             log: file that gets every line of the simulated console, and before it when it came, in millions of cycles.
             over: set when the simulation is to end.
         """
@@ -118,10 +118,10 @@ class Watch(shown.Live):
 
 
 def prepare(made: Made, folder: Path, kernel: str, bootargs: str) -> Path:
-    """Write what RAM holds at the start; return the file.
+    """Write the content of RAM at the start; return the file.
 
     Args:
-        made: what the run is of.
+        made: the parts and names of the run.
         folder: where to.
         kernel: its folder in build/.
         bootargs: appended to the kernel's command line; hwswap_NAME=VALUE go to init (litex/linux/init/init.c).
@@ -181,15 +181,15 @@ def chosen(options: argparse.Namespace, made: Made) -> tuple[str, ...]:
 def boot(
     options: argparse.Namespace, made: Made, output: Path, modes: Sequence[str], kernel: str, over: threading.Event
 ) -> tuple[Collected, str]:
-    """Boot a kernel that does the plan in these modes; return what it said, and the engine's build hash.
+    """Boot a kernel that does the plan in these modes; return its output, and the engine's build hash.
 
     Raises InputError if something was wrong.
 
     Args:
         options: of the command.
-        made: what the run is of.
+        made: the parts and names of the run.
         output: folder that is written to.
-        modes: what the plan is done in.
+        modes: in which the plan is done.
         kernel: folder in build/.
         over: set when it is to end.
     """
@@ -218,7 +218,7 @@ def boot(
 
 
 def run(options: argparse.Namespace) -> int:
-    """Boot Linux, and show and write what came of it; return the exit status."""
+    """Boot Linux, and show and write the results; return the exit status."""
     made = SEVERAL if options.harts else ONE
     output, modes = options.output or BUILD / made.name, chosen(options, made)
     kernel = f"kernel-riscv{made.suffix}"

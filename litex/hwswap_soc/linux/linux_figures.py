@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run of Linux on the simulated SoC measured: figures, and sentences about what was swapped."""
+"""Results of a run of Linux on the simulated SoC: figures, and sentences about the pages swapped."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -13,7 +13,7 @@ from hwswap_soc.linux.linux_plan import BENCH, ENGINE, HARTS_BENCH, ORACLE, THRE
 from hwswap_soc.linux.linux_result import Collected, Mode
 
 CASES = {"empty, order 0": (0, False), "empty, order 4": (4, False), "90 % full, order 0": (0, True)}
-"""What is measured on each number of harts: the order, and whether the area is nearly full."""
+"""The measurements on each number of harts: the order, and whether the area is nearly full."""
 
 
 GRANTED = (ENGINE, THREAD)
@@ -72,7 +72,7 @@ def _share(lines: Sequence[dict[str, Any]], order: int, number: int, full: bool)
 
 
 def swapped(collected: Collected) -> list[str]:
-    """Return for each mode what was swapped and verified, and what each of those pages took."""
+    """Return for each mode the pages swapped and verified, and the cycles per page."""
     said = []
     for name, mode in collected.modes.items():
         for swap in mode.swaps:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the memory of a Rocket SoC holds when Linux starts: OpenSBI, kernel, initramfs and device tree.
+"""The memory of a Rocket SoC when Linux starts: OpenSBI, kernel, initramfs and device tree.
 
 hwswap soc card --soc soc.json --engine engine.json --output DIR
 """
@@ -26,11 +26,11 @@ INITRAMFS = BUILD / "initramfs-riscv/initramfs.cpio"
 """The initramfs with our init program and the driver (`sim/setup/build initramfs-riscv`)."""
 
 START = 0x83FF_0000
-"""Where a board's loader jumps to: it has no way to say where the device tree is, so a few instructions do."""
+"""The address a board's loader jumps to: it cannot pass the device tree's address, so a few instructions do."""
 
 LIMITS = {
     devicetree.FIRMWARE: devicetree.KERNEL,
-    # Where OpenSBI moves the device tree.
+    # The address to which OpenSBI moves the device tree.
     devicetree.KERNEL: 0x8220_0000,
     devicetree.INITRAMFS: devicetree.DEVICE_TREE,
     devicetree.DEVICE_TREE: START,
@@ -43,7 +43,7 @@ def read(path: Path, cure: str) -> bytes:
 
     Args:
         path: the file.
-        cure: what makes it.
+        cure: the command that makes it.
     """
     try:
         return Path(path).read_bytes()
@@ -61,7 +61,7 @@ def fits(address: int, content: bytes) -> None:
 
 
 def ram(parts: Mapping[int, bytes], output: Path) -> None:
-    """Write what RAM holds, from FIRMWARE on; gaps are holes in the file.
+    """Write the content of RAM, from FIRMWARE on; gaps are holes in the file.
 
     Args:
         parts: load address -> content; the addresses are those of LIMITS.
@@ -131,7 +131,7 @@ def card(soc_json: Path, engine_json: Path, output: Path, bootargs: str = "") ->
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the own arguments of the command that writes what a board boots from."""
+    """Add the own arguments of the command that writes a board's boot images."""
     parser.add_argument("--soc", type=Path, required=True, help="soc.json, beside the bitstream")
     parser.add_argument("--engine", type=Path, required=True, help="engine.json, beside it")
     parser.add_argument("--bootargs", default="", help="appended to the kernel's command line (hwswap_NAME=VALUE)")

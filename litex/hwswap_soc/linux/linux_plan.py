@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What our init program is to do, as words of the kernel's command line (litex/linux/init/init.c has the format)."""
+"""The plan for our init program, as words of the kernel's command line (litex/linux/init/init.c has the format)."""
 
 from collections.abc import Sequence
 
@@ -30,10 +30,10 @@ FOLIO_PAGES = 16
 """Pages of the 64 kB folios that are swapped."""
 
 GAP_NS, MOST_GAP_NS = 10_000, 200_000
-"""What the bench waits before each call of order 0, and at most of any order: a ring is filled again by then."""
+"""The bench's wait before each call of order 0, and the longest of any order: a ring is filled again by then."""
 
 FULL_PAGES, FREE_PERCENT = 4096, 10
-"""Size of the area that is nearly full, and what is free of it."""
+"""Size of the area that is nearly full, and the share that is free."""
 
 
 def modes(engine: EngineInfo) -> tuple[str, ...]:

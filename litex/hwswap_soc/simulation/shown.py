@@ -8,13 +8,13 @@ from rich.console import Console
 
 
 class Live:
-    """How far a simulation is, on standard error: a live line on a terminal, else a line every half minute."""
+    """Progress of a simulation, on standard error: a live line on a terminal, else a line every half minute."""
 
     def __init__(self, name: str, alone: bool = True) -> None:
         """Make the display of a command.
 
         Args:
-            name: what its lines begin with.
+            name: begins its lines.
             alone: no other is shown at the same time; else there are lines on a terminal, too.
         """
         self.name = name

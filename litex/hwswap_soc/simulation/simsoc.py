@@ -23,10 +23,10 @@ RAM_SIZE = 64 << 20
 """Bytes of main RAM."""
 
 DEVICE_TREE = 0x83F0_0000
-"""Where Rocket's software finds its device tree, if the image has one there."""
+"""The address at which Rocket's software finds its device tree, if the image has one there."""
 
 SYS_CLK_FREQ = 100_000_000
-"""What the SoC says of its clock, Hz. Nothing in the simulation depends on it; software's delays do."""
+"""The clock that the SoC reports, in Hz. Nothing in the simulation depends on it; software's delays do."""
 
 ROM_SIZE = 256
 """Bytes of the ROM: more than its few words, because CPUs fetch whole cache lines."""
@@ -48,7 +48,7 @@ _IO = [
     ),
 ]
 
-# What follows the number of the hart in a0, as a boot loader calls OpenSBI: a1 is the device tree.
+# The code after the number of the hart in a0, as a boot loader calls OpenSBI: a1 is the device tree.
 _ROCKET = (
     0x83F0_05B7,  # lui  a1, 0x83f00
     0x0205_9593,  # slli a1, a1, 32
@@ -74,11 +74,11 @@ class ModelPlatform(SimPlatform):
     """LiteX's platform for Verilator, which here writes the Verilog and leaves running Verilator to `model`."""
 
     def __init__(self) -> None:
-        """Makes the platform."""
+        """Make the platform."""
         super().__init__("SIM", list(_IO), name=TOP)
 
     def build(self, fragment, build_dir: str, build_name: str = TOP, **_) -> object:
-        """Writes `build_dir`/sim.v and the files its memories are read from."""
+        """Write `build_dir`/sim.v and the files its memories are read from."""
         self.finalize(fragment)
         verilog = self.get_verilog(fragment, name=build_name, regular_comb=False)
         # The memories' files are written to the present directory.
@@ -109,7 +109,7 @@ class SimSoC(HwSwapSoC):
     def __init__(
         self, platform: ModelPlatform, cpu: str, rtl: Path, variant: str | None = None, own_clock: bool = False
     ):
-        """Makes the SoC.
+        """Make the SoC.
 
         Args:
             platform: the simulation's.

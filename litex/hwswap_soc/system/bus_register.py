@@ -10,7 +10,7 @@ class WishboneRegister(LiteXModule):
     """Passes classic cycles on one by one. Request and answer are late by a cycle each; no path leads through."""
 
     def __init__(self, master: wishbone.Interface, slave: wishbone.Interface) -> None:
-        """Makes the connection.
+        """Make the connection.
 
         Args:
             master: the side requests come from.

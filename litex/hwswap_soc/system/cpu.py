@@ -13,7 +13,7 @@ from hwswap_soc.system import cpu_verilog
 
 @dataclass(frozen=True)
 class CpuProfile:
-    """What a SoC has to know of its CPU.
+    """The properties of a CPU that a SoC has to know.
 
     Attributes:
         variant: the variant built unless another is asked for.
@@ -52,7 +52,7 @@ class EngineRocket(Rocket):
         return {"linux": "rv64i2p0_mac", "full": "rv64i2p0_mafdc"}[variant]
 
     def __init__(self, platform, variant: str = "linux") -> None:
-        """Makes the CPU.
+        """Make the CPU.
 
         Args:
             platform: the LiteX platform.
@@ -76,7 +76,7 @@ class EngineRocket(Rocket):
         self.cpu_params["i_debug_clockeddmi_dmiClock"] = ClockSignal("sys")
 
     def connect_frontend(self, masters: list[axi.AXIInterface]) -> None:
-        """Leads `masters` to the coherent DMA port; several take turns, a burst each."""
+        """Lead `masters` to the coherent DMA port; several take turns, a burst each."""
         if len(masters) == 1:
             self.comb += masters[0].connect(self.frontend)
         else:
@@ -84,11 +84,11 @@ class EngineRocket(Rocket):
 
     @classmethod
     def add_sources(cls, platform, variant: str) -> None:
-        """Adds the Verilog of `variant` under the names the package has."""
+        """Add the Verilog of `variant` under the names the package has."""
         for path in cpu_verilog.files("rocket", variant):
             platform.add_source(str(path))
 
 
 def install() -> None:
-    """Makes LiteX's SoC builder use the CPU classes of this module."""
+    """Make LiteX's SoC builder use the CPU classes of this module."""
     litex_cpu.CPUS["rocket"] = EngineRocket

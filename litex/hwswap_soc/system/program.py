@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the programs that sim/setup/build calls end."""
+"""The end of the programs that sim/setup/build calls."""
 
 import functools
 import sys
@@ -9,10 +9,10 @@ from hwswap_litex import InputError
 
 
 def program(work: Callable[[], object]) -> Callable[[], int]:
-    """Makes the main function of a program that sim/setup/build calls; it says in one sentence what stopped it.
+    """Make the main function of a program that sim/setup/build calls; it reports an error in one sentence.
 
     Args:
-        work: raises InputError or OSError for what the user can do something about.
+        work: raises InputError or OSError for errors that the user can mend.
 
     Returns:
         A function that returns the exit status: 0, or 1 after an error, or 130 when interrupted.

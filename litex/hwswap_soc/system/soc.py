@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every SoC with the engine has in common, on a board and in simulation.
+"""The common part of all SoCs with the engine, on boards and in simulation.
 
 A concrete SoC derives from HwSwapSoC, makes its clocks, says how its memory is made (`add_memory`) and how a bus master
 reaches it (`memory_port`), and calls `add_system`:
@@ -31,7 +31,7 @@ class HwSwapSoC(SoCCore):
 
     Attributes:
         hwswap: the engine.
-        profile: what differs between CPUs.
+        profile: the differences between CPUs.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class HwSwapSoC(SoCCore):
         engine_clock_domain: str = "sys",
         **kwargs,
     ) -> None:
-        """Makes CPU, bus, timer and UART.
+        """Make CPU, bus, timer and UART.
 
         Args:
             platform: the LiteX platform.
@@ -71,19 +71,19 @@ class HwSwapSoC(SoCCore):
         )
 
     def add_memory(self) -> None:
-        """Makes main RAM: region `main_ram`, and the CPU's way to it."""
+        """Make main RAM: region `main_ram`, and the CPU's way to it."""
         raise NotImplementedError
 
     def memory_port(self, name: str) -> axi.AXIInterface:
         """A new port of main RAM: an AXI4 slave, 64 data bits, 32-bit bus addresses, 4-bit ids, bursts.
 
         Args:
-            name: what the port is for, unique in the SoC.
+            name: the purpose of the port, unique in the SoC.
         """
         raise NotImplementedError
 
     def add_system(self) -> None:
-        """Adds memory and engine, and connects them. To be called once, when the clock domains are there."""
+        """Add memory and engine, and connect them. To be called once, when the clock domains are there."""
         rtl, clock_domain = self._engine_source
         self.add_memory()
         add_hwswap(self, rtl, self.profile.registers, memory_port=self._engine_port, clock_domain=clock_domain)
@@ -92,10 +92,10 @@ class HwSwapSoC(SoCCore):
         self._add_constants(self.hwswap)
 
     def _engine_port(self, name: str) -> axi.AXIInterface:
-        """What the engine reaches memory through: a port of the memory's, or the CPU's coherent one.
+        """Return the engine's port to memory: one of the memory's own, or the CPU's coherent one.
 
         Args:
-            name: what the port is for, unique in the SoC.
+            name: the purpose of the port, unique in the SoC.
         """
         if self.profile.window is not None:
             return self.memory_port(name)
@@ -103,7 +103,7 @@ class HwSwapSoC(SoCCore):
         return self._dma
 
     def finalize(self) -> None:
-        """Connects the coherent DMA port, now that all of its users are known, and lets LiteX finalize the rest."""
+        """Connect the coherent DMA port, now that all of its users are known, and let LiteX finalize the rest."""
         if not self.finalized and hasattr(self, "hwswap") and hasattr(self.cpu, "connect_frontend"):
             masters = [self._dma]
             if self.dma_bus.masters:
@@ -113,7 +113,7 @@ class HwSwapSoC(SoCCore):
         super().finalize()
 
     def _add_window(self) -> None:
-        """Adds a second view of main RAM that passes by all caches, for what is shared with the engine."""
+        """Add a second view of main RAM that passes by all caches, for memory shared with the engine."""
         ram = self.bus.regions["main_ram"]
         narrow = axi.AXILiteInterface(data_width=32, address_width=32)
         wide = axi.AXILiteInterface(data_width=64, address_width=32)
@@ -126,7 +126,7 @@ class HwSwapSoC(SoCCore):
         self.bus.add_slave("hwswap_window", narrow, region)
 
     def _add_constants(self, engine: HwSwap) -> None:
-        """Tells software, through LiteX's exports, what engine this is."""
+        """Tell software, through LiteX's exports, the parameters of the engine."""
         info = engine.info
         self.add_constant("HWSWAP_DEVICES", info.devices)
         self.add_constant("HWSWAP_CPUS", info.cpus)
@@ -141,7 +141,7 @@ class LiteDramMemory(LiteDramPorts):
     """Main RAM by LiteDRAM: the memory half of a board's SoC, before HwSwapSoC in its list of bases."""
 
     def add_litedram(self, phy, module, l2_cache_size: int = 8192, bus_register: bool = False) -> None:
-        """Adds the controller and the CPU's way to it.
+        """Add the controller and the CPU's way to it.
 
         Args:
             phy: LiteDRAM PHY.
@@ -166,7 +166,7 @@ class LiteDramMemory(LiteDramPorts):
 
 
 def wishbone_cache(soc: SoCCore, size: int = 8192) -> wishbone.Interface:
-    """Puts LiteX's L2 cache on the bus as `main_ram`, as `add_sdram` does, and returns its memory side, 128 bits wide.
+    """Put LiteX's L2 cache on the bus as `main_ram`, as `add_sdram` does, and return its memory side, 128 bits wide.
 
     Args:
         soc: has region `main_ram` already.

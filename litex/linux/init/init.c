@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The only program of the initramfs: it does what a plan says in each mode of the driver, prints what came of it, a
- * line of JSON each, and stops the machine. It computes nothing of what it measures: hwswap_soc.linux does, on the
- * host. The plan is on the kernel's command line:
+ * The only program of the initramfs: it carries out a plan in each mode of the driver, prints the results, one line of
+ * JSON each, and stops the machine. It leaves all arithmetic on its measurements to hwswap_soc.linux, on the host. The
+ * plan is on the kernel's command line:
  *
  *   hwswap_modes=MODE,...  the plan is done in each, in this order: off and hint are the driver's; with the driver
  *                          off, in thread the last CPU grants, and in oracle the bench knows its places;
@@ -77,7 +77,7 @@ static bool by_engine(const char *name)
 #define report(kind, format, ...)                                                                                      \
 	say("HWSWAP-JSON {\"kind\":\"%s\",\"mode\":\"%s\"," format "}\n", kind, mode, __VA_ARGS__)
 
-/* Cuts off what is before the separator, and moves the text behind it; returns NULL when nothing is left. */
+/* Cuts off the word before the separator, and moves the text after it; returns NULL when nothing is left. */
 static char *cut(char **text, char separator)
 {
 	char *word = *text, *end = word ? strchr(word, separator) : NULL;
@@ -88,7 +88,7 @@ static char *cut(char **text, char separator)
 	return word;
 }
 
-/* Reports what a file has, which has no quotes, with a semicolon for the end of each line. */
+/* Reports a file's text, which has no quotes, with a semicolon for the end of each line. */
 static void report_file(const char *kind, const char *path)
 {
 	char *text = read_text(path);
@@ -120,7 +120,7 @@ static void area_on(const char *path, unsigned long pages, int flags)
 	must(!syscall(__NR_swapon, path, flags), "the kernel does not swap to", path);
 }
 
-/* What a word holds follows from its address and the round; the factor is odd, so no two are the same. */
+/* Returns a word's content by its address and the round; the factor is odd, so no two are the same. */
 static unsigned long content(const unsigned long *word, unsigned long round)
 {
 	return ((uintptr_t)word + (round << 48)) * 0x9e3779b97f4a7c15UL;
@@ -139,7 +139,7 @@ static unsigned long *take(unsigned long pages, unsigned long round)
 	return memory;
 }
 
-/* Returns how many bytes are not what take() wrote. */
+/* Returns how many bytes differ from those that take() wrote. */
 static unsigned long wrong_bytes(const unsigned long *memory, unsigned long pages, unsigned long round)
 {
 	unsigned long wrong = 0;
@@ -173,7 +173,7 @@ static void run_swap(const unsigned long *number)
 	start = now_ns();
 	page_out(memory, pages);
 	paged_out = now_ns();
-	/* One word of each page brings it back; what it holds is looked at outside of the measured time. */
+	/* One word of each page brings it back; its content is checked outside of the measured time. */
 	for (unsigned long i = 0; i < pages; i++)
 		*(volatile unsigned long *)(memory + i * WORDS);
 	paged_in = now_ns();
@@ -202,7 +202,7 @@ static void run_bench(const unsigned long *number)
 		strcpy(how, "known ");
 	else if (number[3])
 		snprintf(how, sizeof(how), "cpus %lu ", number[3]);
-	/* The first folio of an order asks the engine for its ring; that is not what the next ones cost. */
+	/* The first folio of an order asks the engine for its ring; the next ones do not cost that. */
 	for (size_t i = 0; i < 2; i++) {
 		msleep(i);
 		snprintf(command, sizeof(command), "%s%lu %lu %lu", how, number[0], counts[i], number[2]);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the init program talks to the kernel that it runs on. What cannot be done stops the machine, with a sentence. */
+/* The init program's calls to the kernel that it runs on. A call that fails stops the machine, with a sentence. */
 #ifndef KERNEL_H
 #define KERNEL_H
 
 #include <stdbool.h>
 
-/* Prints a line on the console, by one write(2): what the kernel says there goes between lines then, not into them. */
+/* Prints a line on the console, by one write(2): the kernel's own messages go between lines then, not into them. */
 __attribute__((format(printf, 1, 2))) void say(const char *format, ...);
 
 /* Says that all is over, with 0 if all went well, and stops the machine. */
 __attribute__((noreturn)) void finish(int status);
 
-/* Says in one sentence what is wrong, and stops the machine. */
+/* Names the error in one sentence, and stops the machine. */
 #define die(format, ...) (say("init: " format "\n", ##__VA_ARGS__), finish(1))
 
 /* Goes on only if that is done. */
@@ -19,7 +19,7 @@ void must(bool done, const char *otherwise, const char *what);
 
 void write_text(const char *path, const char *text);
 
-/* Returns what the file holds; the next call overwrites it. */
+/* Returns the file's text; the next call overwrites it. */
 char *read_text(const char *path);
 
 /* Returns the number that a file begins with, or has after the text, if there is one. */

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the loads with Redis share; in the guest it is beside the server.
+# The common part of the loads with Redis; in the guest it is beside the server.
 
 # redis_load MB [nosave]: a data set larger than its memory, filled, read and written at random, and read as a whole.
-# Unless told otherwise the server saves it meanwhile, twice, by a child that shares its pages. MB of what it may keep
-# are what the server takes by itself, at any scale, and its child.
+# Unless told otherwise the server saves it meanwhile, twice, by a child that shares its pages. MB of its limit are for
+# the server itself, at any scale, and its child.
 redis_load() {
 	own=$1
 	shift

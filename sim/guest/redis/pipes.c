@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // pipes: a library that is loaded before redis-server, in a guest whose kernel has no sockets.
 //
-// The server's listening socket is an event descriptor that has one connection waiting. What the server accepts reads
-// from the named pipe $REDIS_REQUESTS; what it writes there goes to the named pipe $REDIS_REPLIES. All else of the
+// The server's listening socket is an event descriptor that has one connection waiting. The connection reads from the
+// named pipe $REDIS_REQUESTS; the server's writes to it go to the named pipe $REDIS_REPLIES. All else of the
 // server is as it is: its event loop, its memory, its children.
 
 #define _GNU_SOURCE

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define DEPTH 32
-#define MOST_BYTES 1900 /* of a value: DEPTH of them and their requests fit into a pipe of 64 kB */
+#define MOST_BYTES 1900 /* of a value: DEPTH values and their requests fit into a pipe of 64 kB */
 
 struct request {
   uint64_t key, version; /* version 0: a reply without a value is expected */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # records: readahead
-# Faults in sequence, at random and with strides on two equal devices behind a queue (null_blk), where the cluster
+# Faults in sequence, at random and with strides on two equal devices with a queue (null_blk), where the cluster
 # readahead works, with pages read ahead in powers of two from 1 to 512. Then swapoff under load, with adaptive windows
 # and with those of a fixed size.
 insmod /lib/modules/null_blk.ko nr_devices=2 gb=1 memory_backed=1

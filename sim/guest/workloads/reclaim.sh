@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # machine: cpus=2
-# Devices behind a queue (null_blk), whose pages stay in the swap cache when they are read back: with more than half of
+# Devices with a queue (null_blk), whose pages stay in the swap cache when they are read back: with more than half of
 # 96 MB in use, slots that only the cache holds are reclaimed in scans, and full clusters before fragments are tried.
 insmod /lib/modules/null_blk.ko nr_devices=2 gb=1 memory_backed=1
 swapctl make -s 48m /dev/nullb0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # machine: cpus=4
 # A swarm of short processes: each takes a little more memory than its group may have, and ends, with folios of 4 kB or
-# 64 kB, so that what they leave is freed in runs by exit rather than slot by slot.
+# 64 kB, so that their slots are freed in runs by exit rather than slot by slot.
 for disk in 0 1; do
 	swapctl make /dev/ram$disk
 	swapctl on /dev/ram$disk

@@ -39,7 +39,7 @@ REFUSED_PERCENT = 1.0
 
 @dataclass
 class Phase:
-    """What the guest counted while it ran the load once."""
+    """The guest's counters around one run of the load."""
 
     before: dict[str, int] = field(default_factory=dict)
     after: dict[str, int] = field(default_factory=dict)
@@ -47,11 +47,11 @@ class Phase:
     verify: str = ""
 
     def count(self, name: str) -> int:
-        """How far a counter went up; one that the kernel does not have is an error."""
+        """Return how far a counter went up; one that the kernel does not have is an error."""
         return self.after[name] - self.before[name]
 
     def counts(self) -> dict[str, int]:
-        """How far each counter went up."""
+        """Return how far each counter went up."""
         return {name: self.count(name) for name in self.after}
 
 
@@ -67,7 +67,7 @@ class Collected:
     _counters: dict[str, int] | None = None
 
     def feed(self, line: str) -> None:
-        """Takes one line of the guest's output."""
+        """Take one line of the guest's output."""
         if self._counters is not None:
             if line == "@end":
                 self._counters = None
@@ -138,7 +138,7 @@ def run_guest(
     folder: Path,
     engine: EngineServer | None = None,
 ) -> tuple[str, str]:
-    """Boots a guest and runs one form of the demo (see sim/guest/demo.sh) in it; what it prints is collected.
+    """Boot a guest, run one form of the demo (see sim/guest/demo.sh) in it, and collect its output.
 
     Returns the kernel's release and the tracepoints' text.
     """
@@ -176,7 +176,7 @@ def run_guest(
 
 
 def replay_trace(text: str, release: str, seed: int, console: Console, folder: Path) -> replay.Outcome:
-    """Replay what software did in mode off on the engine alone, for the cycles of each operation."""
+    """Replay the operations of mode off on the engine alone, for the cycles of each."""
     path = folder / "off.hwst.gz"
     with console.status("replaying the decisions of mode off on the engine"):
         to_trace(text, path, release, "demo, mode off", seed)
@@ -184,7 +184,7 @@ def replay_trace(text: str, release: str, seed: int, console: Console, folder: P
 
 
 def figures(collected: Collected, splits: Mapping[str, int], checks: Sequence[Check]) -> list[Figure]:
-    """Return what is compared with the record: calls by state and mode, folios split, and what was verified."""
+    """Return the figures that are compared with the record: calls by state and mode, folios split, bytes verified."""
     lines = []
     for name, found in collected.benches.items():
         state, column = ("fragmented", name.removeprefix("fragmented-")) if "-" in name else ("after the loads", name)
@@ -212,7 +212,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def run_in(folder: Path, seed: int) -> list[str]:
-    """Run the demo with its files in a folder, show and save what it found; return the conditions that are not met."""
+    """Run the demo with its files in a folder, show and save the results; return the conditions that are not met."""
     console = Console(stderr=True)
     collected = Collected()
     steps = itertools.count(1)

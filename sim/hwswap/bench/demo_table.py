@@ -17,7 +17,7 @@ PHASES = ("off", "hint", "fragmented-off", "fragmented-hint")
 
 
 def refused(counts: dict[str, int]) -> int:
-    """Grants that the kernel has refused, for whatever reason."""
+    """Return the number of grants that the kernel has refused, for any reason."""
     return sum(value for name, value in counts.items() if name.startswith("grants_refused_"))
 
 
@@ -30,7 +30,7 @@ def _percent(part: int, whole: int) -> str:
 
 
 def swap_table(phases: Mapping[str, Any]) -> Table:
-    """What was swapped in each mode, and who placed it."""
+    """Return a table of the pages swapped in each mode, by the allocator's way to their slots."""
     title = "The same load in each mode; fragmented: half of all slots freed at random before"
     table = printed.table(title, ("", *(name.replace("-", ", ") for name in PHASES)))
 
@@ -128,7 +128,7 @@ def split_table(splits: Mapping[str, int], of: int) -> Table:
 
 
 def cycles_table(cycles: Mapping[str, Any]) -> Table:
-    """Engine clock cycles of one operation, from the replay of what mode off did."""
+    """Return a table of engine clock cycles per operation, from the replay of mode off's operations."""
     title = "Engine clock cycles an operation (the core alone)"
     table = printed.table(title, ("", "operations", "p50", "p99", "max"))
 
@@ -145,7 +145,7 @@ def cycles_table(cycles: Mapping[str, Any]) -> Table:
 
 
 def notes(benches: Mapping[str, Any], ticks: Mapping[str, int]) -> list[str]:
-    """What the numbers are, and what they are not."""
+    """Return notes on the meaning of the numbers."""
     gaps = sorted({(e["order"], e["gap_ns"]) for e in benches["hint"]})
     text = ", ".join(f"{gap / 1000:g} µs at order {order}" for order, gap in gaps)
     return [
@@ -173,7 +173,7 @@ def notes(benches: Mapping[str, Any], ticks: Mapping[str, int]) -> list[str]:
 
 
 def show(collected: Any, cycles: Mapping[str, Any], splits: Mapping[str, int], of: int, console: Console) -> None:
-    """Print all tables and the notes, of what the guests have printed and of the replay's report."""
+    """Print all tables and the notes, from the guests' output and the replay's report."""
     benches = collected.benches
     tables = (swap_table(collected.phases), bench_table(benches), bench_table(benches, True), cycles_table(cycles))
     for table in (*tables, split_table(splits, of)):

@@ -69,7 +69,7 @@ Run = tuple[int, str]
 
 
 def runs(seed: int, devices: int, percents: Sequence[int]) -> list[Run]:
-    """Return what a guest runs."""
+    """Return the runs of a guest."""
     found = [(percent, placement) for percent in percents for placement in PLACEMENTS]
     return found + [
         (percent, placement)
@@ -80,7 +80,7 @@ def runs(seed: int, devices: int, percents: Sequence[int]) -> list[Run]:
 
 
 def job(seed: int, devices: int, wanted: Sequence[Run], churn: int = 0) -> str:
-    """Return the guest's script; each run churns through so many MB, or 0: half of what is kept in swap."""
+    """Return the guest's script; each run churns through so many MB, or 0: half of the data kept in swap."""
     disks = " ".join(f"{disk}:5" for disk in range(devices))
     lines = []
     for percent, placement in wanted:
@@ -94,7 +94,7 @@ def job(seed: int, devices: int, wanted: Sequence[Run], churn: int = 0) -> str:
 
 
 def entries(seed: int, devices: int, wanted: Sequence[Run], output: str) -> list[Entry]:
-    """Return what the guest has printed, an entry for each run; raises GuestError if that is not right."""
+    """Return an entry for each run in the guest's output; raise GuestError if that is not right."""
     found: dict[tuple[str, str], Entry] = {}
     for line in output.splitlines():
         words = line.split(" ")
@@ -139,15 +139,15 @@ def boot(
 
     Args:
         seed: of the churn.
-        devices: how many there are, of one priority.
-        wanted: what is run.
+        devices: their number; all have one priority.
+        wanted: the runs.
         log: file for the kernel's log.
         server: the Verilated engine, for placements that need it.
         churn: MB that each run frees and writes anew; 0: few.
     """
 
     def progress(line: str) -> None:
-        """Say that a run has come to its end, when the guest prints what swapmix found."""
+        """Say that a run has come to its end, when the guest prints swapmix's result."""
         if line.startswith("@mix "):
             print("fall-backs: {}, {} % full: done".format(*line.split(" ")[1:3]), file=sys.stderr)
 

@@ -7,11 +7,11 @@ from typing import Any
 from hwswap.results.schema import Figure
 
 TOLERANCE = 0.03
-"""Calls of one guest and of the next differ by no more, as what else runs at the moment is not the same."""
+"""Calls of one guest and of the next differ by no more: other programs run at the same time."""
 
 
 def call(line: Mapping[str, Any]) -> str:
-    """Return what a line's call is, by its operation and order, as "allocate order 0"."""
+    """Return the name of a line's call, by its operation and order, as "allocate order 0"."""
     return f"{'allocate' if line['op'] == 'alloc' else 'free'} order {line['order']}"
 
 

@@ -44,7 +44,7 @@ from hwswap.rtl.device_server import CLOCK_MHZ, EngineServer, clocked_by_guest
 OUTPUT = paths.BUILD / "bench-offload"
 GUEST = paths.ROOT / "sim/guest"
 Backend = Literal["none", "software", "engine"]
-"""Who gives grants: nobody, hwswap_softgrants, or the Verilated engine."""
+"""The source of grants: none, hwswap_softgrants, or the Verilated engine."""
 
 
 @dataclass(frozen=True)
@@ -104,13 +104,13 @@ def job(column: Column, seeds: Sequence[int], short: bool) -> str:
 
 
 def entries(column: str, output: str, seeds: Sequence[int], short: bool) -> list[Entry]:
-    """Return what the guest has printed, a row in the mean of the seeds; raises GuestError if that is not right."""
+    """Return the guest's rows, each the mean of the seeds; raise GuestError if the output is not right."""
     found: dict[tuple[str, str, int], list[Entry]] = {}
     for line in output.splitlines():
         words = line.split(" ", 3)
         if words[0] == "@bench":
             entry = json.loads(words[3])
-            # Where all fail nothing is freed.
+            # If all fail, nothing is freed.
             if words[1] != FAIL or entry["op"] == "alloc":
                 found.setdefault((words[1], entry["op"], entry["order"]), []).append(entry)
         elif (wrong := mirror.differences(line.removeprefix("@verify "))) > 0:
@@ -122,7 +122,7 @@ def entries(column: str, output: str, seeds: Sequence[int], short: bool) -> list
         raise GuestError(f"{column}: {printed_rows} figures; the guest's last words:\n{output[-1500:]}")
     for (state, _, order), each in found.items():
         failed, n = (sum(entry[name] for entry in each) for name in ("failed", "n"))
-        # A wide search finds what little there is.
+        # A wide search finds the few runs that are left.
         found_some = state == FAIL and COLUMNS[column].large_search
         if failed != (n if state == FAIL else 0) and not found_some:
             raise GuestError(f"{column}: {failed} of {n} folios of order {order} found no room")
@@ -207,7 +207,7 @@ def all_work(named: Iterable[tuple[str, str, Entry]]) -> Iterator[Figure]:
 
 
 def grants(by_thread: dict[int, float]) -> Iterator[Figure]:
-    """Return a figure for each order: what a grant costs the thread, whatever it is used for."""
+    """Return a figure for each order: the cost of a grant to the thread, for any use."""
     for order, instructions in by_thread.items():
         what = f"the thread's own, a grant of order {order}"
         yield Figure(what, "grants", instructions, "instructions", {}, lines.TOLERANCE)

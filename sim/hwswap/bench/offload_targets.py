@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `make bench-offload` has to reach, beside what it measured."""
+"""The targets of `make bench-offload`, beside its measurements."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -44,7 +44,7 @@ WIDE = 0.001
 
 
 def _share(name: str, before: float, after: float, share: float) -> Target:
-    """Return the target that a figure is at most so large a share of what it was."""
+    """Return the target that a figure is at most such a share of the one before."""
     ratio = after / before
     return Target(name, f"{before:,.0f} -> {after:,.0f} ({ratio:.2f})", f"at most {share:.2f}", ratio <= share)
 
@@ -62,7 +62,7 @@ def _percent(name: str, before: float, after: float, percent: float) -> Target:
 
 
 def calls(figures: Figures) -> list[Target]:
-    """Returns the targets for the cost of calls, as far as there are figures for them."""
+    """Return the targets for the cost of calls, as far as there are figures for them."""
     found = []
     for (column, op, order, state), e in figures.items():
         if column != "tuned":
@@ -105,7 +105,7 @@ def fallbacks(rates: Rates) -> list[Target]:
         for placement, share in shares.items():
             after = rates[2, percent, placement][0]
             name = f"fall-backs, {percent} % full, {placement}"
-            # Where nothing falls back without grants, nothing was shown.
+            # If nothing falls back without grants, the run shows nothing.
             met = before > 0 and after <= before * share
             found.append(Target(name, f"{before:.2%} -> {after:.2%}", f"at most {share:.0%} of that", met))
         after, spent = rates[2, percent, "wide"]

@@ -46,7 +46,7 @@ ENGINES = {"default": "model", "wide": "model-wide"}
 """Engine of a sweep file -> folder of build/ that has its replayer."""
 
 AXES = {"engine": ("default",), "policy": ("linux",), "latency": (16,), "stall": (0,), "seed": (1,)}
-"""What a grid may have beside `load`, and what it has where a file does not say."""
+"""The axes of a grid beside `load`, with their values where a file does not say."""
 
 BOUNDS = {"latency": (1, 100_000), "stall": (0, 90), "seed": (1, 2**31 - 2)}
 PATIENCE = 1800.0
@@ -68,11 +68,11 @@ class Point:
 
     @property
     def what(self) -> str:
-        """Its row in the result."""
+        """Return its row in the result."""
         return f"{self.load}, {self.policy}, latency {self.latency}, stall {self.stall} %, seed {self.seed}"
 
     def key(self) -> str:
-        """Name what is measured: another name when the engine's program, the golden model or the load is another."""
+        """Name the measurement: another name when the engine's program, the golden model or the load is another."""
         digest = hashlib.sha256(f"{self} {_made_of(self.engine)}".encode())
         if "trace" in (table := json.loads(self.table)):
             digest.update((paths.ROOT / table["trace"]).read_bytes())
@@ -107,7 +107,7 @@ def _made_of(engine: str) -> str:
 
 
 def points(path: Path) -> list[Point]:
-    """Return all combinations of a sweep file's lists; ValueError says what cannot be measured of it."""
+    """Return all combinations of a sweep file's lists; ValueError names an entry that cannot be measured."""
     try:
         found = tomllib.loads(path.read_text())
         loads, grid = found.pop("load"), found.pop("grid", {})
@@ -175,7 +175,7 @@ def figures(point: Point, row: dict[str, Any]) -> list[schema.Figure]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure what is not there yet, and write the result; return the exit status."""
+    """Measure the points that are not there yet, and write the result; return the exit status."""
     wanted = {point.key(): point for point in points(options.file)}
     folder = paths.BUILD / "sweep" / options.file.stem
     folder.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ from hwswap.project import printed
 
 @dataclass(frozen=True)
 class Target:
-    """A target: what it is about, what was measured and what is wanted as text, and whether it is met."""
+    """A target: its name, the measured and the wanted value as text, and whether it is met."""
 
     name: str
     measured: str

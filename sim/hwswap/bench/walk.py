@@ -49,7 +49,7 @@ def frees(sizes: tuple[int, ...]) -> bytes:
 
 
 def entries(kernel: str, output: str, sizes: tuple[int, ...]) -> Lines:
-    """Return what the guest has printed; raises GuestError if that is not right."""
+    """Return the guest's lines; raise GuestError if they are not right."""
     found: Lines = {}
     for line in output.splitlines():
         if line.startswith("@walk "):

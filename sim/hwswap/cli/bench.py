@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that measure: the engine alone, the driver in the virtual machine, the demo; and what follows from it."""
+"""Commands that measure: the engine alone, the driver in the virtual machine, the demo; and uses of the results."""
 
 from hwswap.cli.options import jobs, output_folder, seed, short
 from hwswap.cli.parser import Commands, command, group, of_module

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The top of the command line, what becomes of errors, and the exit status."""
+"""The top of the command line, the handling of errors, and the exit status."""
 
 import argparse
 import signal
@@ -19,7 +19,7 @@ ERR = Console(stderr=True, highlight=False)
 
 
 class Completion(argparse.Action):
-    """Prints what a shell completes the command line by, and ends."""
+    """Prints a shell's completion script, and ends."""
 
     def __call__(self, parser: argparse.ArgumentParser, _: argparse.Namespace, values: Any, *__: Any) -> None:
         """Print it for the shell `values`."""

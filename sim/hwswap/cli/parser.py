@@ -9,21 +9,21 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 Run = Callable[[argparse.Namespace], int]
-"""What does a command's work and returns the exit status."""
+"""A function that does a command's work and returns the exit status."""
 
 Commands = argparse._SubParsersAction
-"""What takes further commands."""
+"""An object that takes further commands."""
 
 
 Adder = Callable[["Parser", object], None]
-"""What adds an argument to a command that is this function or module."""
+"""A function that adds an argument to a command that is this function or module."""
 
 
 class Parser(argparse.ArgumentParser):
     """A parser that imports its command, and has its arguments, from when it is used."""
 
     def __init__(self, *args: Any, fill: Callable[["Parser"], Run] | None = None, **options: Any) -> None:
-        """Take what argparse takes; `fill` adds the command's arguments and returns what does its work."""
+        """Take argparse's arguments; `fill` adds the command's own and returns the function that does its work."""
         super().__init__(*args, formatter_class=argparse.RawDescriptionHelpFormatter, **options)
         self._fill = fill
 
@@ -60,14 +60,14 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"hwswap: {message} (see {self.prog} --help)\n")
 
     def describe(self, what: ModuleType | Run | str) -> None:
-        """Say in the help what the command is: the text, or the docstring of its module or function."""
+        """Set the command's description in the help: the text, or the docstring of its module or function."""
         text = what if isinstance(what, str) else what.__doc__ or ""
         # In a format string % has a meaning.
         self.description = inspect.cleandoc(text).replace("%", "%%")
 
 
 def group(commands: Commands, name: str, text: str) -> Commands:
-    """Add a command that has commands of its own, and return what takes them; `text` is its line in the help."""
+    """Add a command that has commands of its own, and return the object for these; `text` is its line in the help."""
     return commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.").add_subparsers(
         required=True, metavar="COMMAND"
     )
@@ -76,13 +76,13 @@ def group(commands: Commands, name: str, text: str) -> Commands:
 def command(commands: Commands, name: str, text: str, fill: Callable[[Parser], Run]) -> None:
     """Add a command; `text` is its line in the help.
 
-    `fill` imports it, adds its arguments to the parser it is given, and returns what does the work.
+    `fill` imports it, adds its arguments to the parser it is given, and returns the function that does the work.
     """
     commands.add_parser(name, help=text, fill=fill)
 
 
 def argument(*names: str, **options: Any) -> Adder:
-    """Return what adds an argument."""
+    """Return a function that adds an argument."""
 
     def add(parser: Parser, _: object = None) -> None:
         parser.add_argument(*names, **options)
@@ -91,7 +91,7 @@ def argument(*names: str, **options: Any) -> Adder:
 
 
 def of_function(run: Run, *adders: Adder) -> Callable[[Parser], Run]:
-    """Return what fills in a command that is a function; its docstring is the command's description."""
+    """Return a function that fills in a command that is a function; its docstring is the command's description."""
 
     def fill(parser: Parser) -> Run:
         parser.describe(run)
@@ -109,7 +109,7 @@ def of_module(
     run: str = "run",
     arguments: str | None = "add_arguments",
 ) -> Callable[[Parser], Run]:
-    """Return what fills in a command that is a module, imported when the command is asked for.
+    """Return a function that fills in a command that is a module, imported when the command is asked for.
 
     Args:
         name: of the module.

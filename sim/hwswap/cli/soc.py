@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands on the engine in a SoC: in simulation, in an FPGA, and what a board boots and is loaded with."""
+"""Commands on the engine in a SoC: in simulation, in an FPGA, and a board's boot images and bitstream."""
 
 from hwswap.cli.options import jobs, output_folder
 from hwswap.cli.parser import Commands, command, group, of_module

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of the Makefile, which makes beforehand what they need: `python -m hwswap.cli.steps NAME`."""
+"""Steps of the Makefile, which makes their needs beforehand: `python -m hwswap.cli.steps NAME`."""
 
 import argparse
 import json
@@ -22,7 +22,7 @@ def check_board(chosen: argparse.Namespace) -> int:
 
 
 def show_timing(chosen: argparse.Namespace) -> int:
-    """Show what a bitstream that was made before takes of its FPGA, and how fast it is."""
+    """Show a bitstream's use of its FPGA, and its speed; it was made before."""
     from hwswap_soc.fpga import fmax_report
     from rich.console import Console
 
@@ -31,7 +31,7 @@ def show_timing(chosen: argparse.Namespace) -> int:
 
 
 def placements(default: int, per: str) -> Adder:
-    """Return what adds --seeds: how many placements there are of each board or speed grade, which `per` names."""
+    """Return a function that adds --seeds: the number of placements of each board or speed grade, which `per` names."""
     return argument("--seeds", type=count, default=default, metavar="N", help=f"placements per {per}")
 
 
@@ -60,7 +60,7 @@ STEPS = {
         of_module("hwswap_soc.boards.bitstreams", placements(2, "board")),
     ),
 }
-"""Name -> its line in the help, and what fills it in."""
+"""Name -> its line in the help, and the function that fills it in."""
 
 
 def add_commands(commands: Commands) -> None:

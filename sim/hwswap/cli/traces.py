@@ -22,7 +22,7 @@ ERR = Console(stderr=True, highlight=False)
 
 
 def info(options: argparse.Namespace) -> int:
-    """Show a trace's header and what is in it."""
+    """Show a trace's header and a summary of its records."""
     loaded = trace.read(options.file)
     header = loaded.header
     table = Table(title=str(options.file), show_header=False)
@@ -52,7 +52,7 @@ def info(options: argparse.Namespace) -> int:
 
 
 def check_command(options: argparse.Namespace) -> int:
-    """Have the golden model decide what a trace's kernel decided, and compare every decision.
+    """Have the golden model make the decisions of a trace's kernel, and compare every one.
 
     Freely, or, if the trace has details of each operation, step by step. The exit status is 1 at a difference.
     """
@@ -72,7 +72,7 @@ def check_command(options: argparse.Namespace) -> int:
 
 
 def record_command(options: argparse.Namespace) -> int:
-    """Boot the patched kernel, run a workload, and write what its swap allocator did."""
+    """Boot the patched kernel, run a workload, and write the decisions of its swap allocator."""
     from hwswap.kernel.record import record  # needs the built kernel and guest, which the other commands do not
 
     record(options.workload, options.output, options.seed, options.cpus)

@@ -2,9 +2,9 @@
 """Replaying a trace that says how its decisions came about, step by step, CPUs interleaved as they were.
 
 Each allocation of the trace is a search of the golden model (`Allocator.allocation`) that goes on when the trace has
-the next event of it. What it is about to do is compared with what the kernel did: the device it turned to, the list
-it looked at, the cluster it got, the slots it took. The model's own lists change when the trace says that the kernel's
-did, as only that is ordered by the lists' locks.
+the next event of it. The model's next step is compared with the kernel's: the device it turned to, the list it looked
+at, the cluster it got, the slots it took. The model's own lists change when the trace says that the kernel's did, as
+only that is ordered by the lists' locks.
 
 Where the outcome depends on what only the kernel could know, the trace is followed, and the step counted as forced by
 its cause. On one CPU there is no cause but memory, sleep and reclaim.
@@ -45,7 +45,7 @@ from hwswap.traces.records import AT_ONCE, FAILED, FIRST_DETAIL, NO_MEMORY, Op, 
 from hwswap.traces.trace import ClusterMap, Trace
 
 SOON = 64
-"""Records in which an event can come later than what it tells of."""
+"""The most records by which an event can come late."""
 
 
 class ForcedReplay(Lists):
@@ -92,7 +92,7 @@ class ForcedReplay(Lists):
         return self.outcome
 
     def record(self, record: Record) -> None:
-        """Do what a record says, or compare."""
+        """Carry out a record, or compare it."""
         handler = self.handlers.get(record.op)
         if handler is not None:
             handler(record)
@@ -136,7 +136,7 @@ class ForcedReplay(Lists):
         running.advance()
 
     def end(self, record: Record) -> None:
-        """End an allocation: what the trace has must be what the search found."""
+        """End an allocation: the trace must have the search's result."""
         running = self.run(record)
         self.nowhere_to_go(running)
         if running.step is not None:
@@ -340,7 +340,7 @@ class ForcedReplay(Lists):
         self.finish(running, record, record.a)
 
     def finish(self, running: Running, record: Record, offset: int) -> None:
-        """Compare what a scan found and let it end."""
+        """Compare a scan's result and let it end."""
         if not isinstance(running.step, Scanned):
             raise self.unexpected(running, "the end of a scan")
         if running.step.offset != offset:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replay step by step: frees, and what becomes of clusters' lists and of the list of available devices."""
+"""Replay step by step: frees, and changes of clusters' lists and of the list of available devices."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ GONE = "the remembered device was going"
 
 @dataclass
 class Running:
-    """An allocation under way: its search, the step the search waits at (None: it has ended), what it found."""
+    """An allocation under way: its search, the step the search waits at (None: it has ended), its result."""
 
     op: Operation
     search: Search_
@@ -53,7 +53,7 @@ class Running:
 
 
 class Lists:
-    """What a trace says of lists, compared with a model whose lists change when the trace says so."""
+    """A trace's events of lists, compared with a model whose lists change when the trace says so."""
 
     def __init__(self, trace: Trace) -> None:
         """Prepare an empty model for a trace."""

@@ -17,7 +17,7 @@ def model_for(trace: Trace) -> Allocator:
 
 
 def compare(model: Allocator, clusters: ClusterMap, number: int, record: Record) -> Difference | None:
-    """Do what a record says and return where the model decides otherwise, None where it does not."""
+    """Carry out a record; return the difference if the model decides otherwise, else None."""
     if record.op == Op.ALLOC:
         type_, offset = model.alloc(record.cpu, record.order) or (FAILED, 0)
         if (type_, offset) != (record.type, record.a):
@@ -43,7 +43,7 @@ def in_use(model: Allocator, type_: int) -> int:
 
 
 def step(model: Allocator, clusters: ClusterMap, record: Record) -> Status:
-    """Do what a record says that holds no decision; return the model's status."""
+    """Carry out a record that holds no decision; return the model's status."""
     op, type_ = record.op, record.type
     if op == Op.FREE:
         return model.free(type_, record.a, record.b)

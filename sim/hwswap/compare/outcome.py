@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a comparison came to: the decisions that were compared, and the first difference as a sentence."""
+"""The result of a comparison: the decisions that were compared, and the first difference as a sentence."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ class Difference:
 
 @dataclass
 class Outcome:
-    """What a replay came to: `decisions` were compared, in `forced` steps the trace was followed, by cause."""
+    """The result of a replay: `decisions` were compared, in `forced` steps the trace was followed, by cause."""
 
     decisions: int = 0
     forced: Counter[str] = field(default_factory=Counter)

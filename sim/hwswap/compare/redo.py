@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operations of a trace once more, under another policy.
 
-Slots are given elsewhere, so what a trace frees is looked up by what it had been given for. An allocation of a large
+Slots are given elsewhere, so a trace's frees are looked up by the allocations they belong to. An allocation of a large
 order that fails falls back to as many single slots as it wanted, as the kernel's reclaim does when it splits the folio.
 Where the trace's own allocation had failed, the attempt is made and given back at once if it succeeds: its folio's
 single slots are in the trace.
@@ -83,7 +83,7 @@ class Redo:
                     self.held[record.type, record.a + i] = single
 
     def free(self, type_: int, slots: range) -> None:
-        """Free what was given for some slots of the trace."""
+        """Free the slots that were given for some slots of the trace."""
         places = [place for slot in slots if (place := self.held.pop((type_, slot), None)) is not None]
         for device, first, nr in together(places):
             self.done(records.free(0, device, first, nr))

@@ -36,7 +36,7 @@ class Windows:
         return None
 
     def state(self, number: int, record: Record) -> Difference | None:
-        """Take what the next window was made from."""
+        """Take the state that the next window was made from."""
         found = Readahead(record.a, record.b)
         before, self.readahead = self.readahead, found
         self.policy = Policy(record.order)
@@ -55,5 +55,5 @@ def span(first: int, nr: int) -> str:
 
 
 def said_state(state: Readahead) -> str:
-    """Say what the readahead keeps."""
+    """Describe the readahead's state."""
     return f"offset {state.previous} and {state.last} slots before"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The swap cache as tables, one a cluster, and as the trees that were there before: loads of a look-up, and memory.
+"""The swap cache as tables, one per cluster, and as the trees that were there before: loads of a look-up, and memory.
 
 The golden model fills a device slot by slot and empties it, in the order in which it was filled and at random. A table
 is there while its cluster is not on FREE; the trees (radix_tree.py) hold an entry for each slot in use. A look-up of a
 table loads the table's address out of the cluster's record, and the word; one of a tree the root, and of each node its
-shift and a slot. What leads to the records and to the roots is left out: it is alike. Each load needs what the one
-before it has read.
+shift and a slot. The ways to the records and to the roots are left out: they are alike. Each load needs the word that
+the one before it has read.
 """
 
 import random
@@ -27,7 +27,7 @@ CLUSTERS, SHORT_CLUSTERS = 64, 32
 """Of the device: 128 MiB, two trees; in short one tree."""
 
 SAMPLES = 32
-"""How often the device is looked at while it fills, and while it empties."""
+"""The number of samples while the device fills, and while it empties."""
 
 LOOKUPS, SHORT_LOOKUPS = 8_192, 1_024
 
@@ -44,7 +44,7 @@ CACHE_LINES = 512
 """Of the cache that look-ups are sent through: 32 KiB, the least recently used line goes."""
 
 RECORDS, TABLES, TREES = 0, 1 << 40, 2 << 40
-"""Where things are in memory: far from each other."""
+"""Addresses of records, tables and trees: far from each other."""
 
 ORDERLY, RANDOM = "in order", "at random"
 DRAINS = (ORDERLY, RANDOM)
@@ -112,18 +112,18 @@ class Memory:
 
     @property
     def table_bytes(self) -> int:
-        """What the tables take."""
+        """Return the bytes of the tables."""
         return TABLE_BYTES * sum(self.has_table(cluster) for cluster in range(self.slots // SLOTS))
 
     @property
     def tree_bytes(self) -> int:
-        """What the nodes take."""
+        """Return the bytes of the nodes."""
         return NODE_BYTES * self.trees.nodes
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Memory at one moment. `slots` is also the bytes of swap_map, one a slot, which stood beside the trees."""
+    """Memory at one moment. `slots` is also the bytes of swap_map, one per slot, which stood beside the trees."""
 
     drain: str
     filling: bool
@@ -135,7 +135,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Looked:
-    """What look-ups in a row took, on average."""
+    """The averages of look-ups in a row."""
 
     stream: str
     kind: str

@@ -28,7 +28,7 @@ EXPERIMENTS: dict[str, Callable[[int, bool], Result]] = {
 """By the name they are called by: from seed and whether it is the short form."""
 
 IN_GUESTS = ("devices", "fallbacks")
-"""What boots kernels, so is done only if it is named."""
+"""Experiments that boot kernels, so run only if named."""
 
 
 def experiment(text: str) -> str:

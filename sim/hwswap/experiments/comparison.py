@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an experiment returns: published figures beside ours, tables of ours alone, and what cannot be compared."""
+"""The result of an experiment: published figures beside ours, tables of ours alone, and figures without a match."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ TOLERANCE = 0.03
 
 @dataclass(frozen=True)
 class Row:
-    """A figure: what was published, if anything was, and ours."""
+    """A figure: ours, and the published one, if there is one."""
 
     figure: str
     ours: float
@@ -29,13 +29,13 @@ class Row:
 
     @property
     def ratio(self) -> float | None:
-        """Ours by the published one."""
+        """Return our figure divided by the published one."""
         return None if not self.published else self.ours / self.published
 
 
 @dataclass
 class Result:
-    """What came of an experiment."""
+    """The result of an experiment."""
 
     title: str
     rows: list[Row]
@@ -43,7 +43,7 @@ class Result:
     """Of ours alone."""
 
     incomparable: Sequence[str]
-    """What cannot be compared, a sentence each."""
+    """Published results that cannot be compared, a sentence each."""
 
     def figures(self) -> Iterator[Figure]:
         """Yield the rows for the file of results."""
@@ -69,7 +69,7 @@ class Result:
         return printed.table(self.title, ("figure", "published", "ours", "ours : published"), rows)
 
     def show(self, console: Console) -> None:
-        """Print the tables, the sources, and what cannot be compared."""
+        """Print the tables, the sources, and the results that cannot be compared."""
         console.print(self.table())
         for number, source in enumerate(self.sources(), 1):
             console.print(f"[{number}] {source}.", markup=False)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much of four equal swap devices is in use, by how a device is chosen: on Linux 6.12, on 7.3, and by the engine.
+"""The use of four equal swap devices, by the way a device is chosen: on Linux 6.12, on 7.3, and by the engine.
 
-Each CPU has the same share of what is in swap, all of them as much as the published machine had, by the size of a
+Each CPU has the same share of the pages in swap, all together as much as the published machine had, by the size of a
 device. In guests these are processes that write memory and page it out, 1 MB at a time (swapfrag); in the golden model
 each CPU allocates as many slots, as many at a time, the CPUs in random order.
 
@@ -63,14 +63,14 @@ ENGINE = {SEQUENTIAL: DeviceOrder.SEQUENTIAL, NODE_FIRST: DeviceOrder.NODE_FIRST
 
 @dataclass(frozen=True)
 class Usage:
-    """How much of each device is in use, kB, under one way to choose a device."""
+    """The use of each device, in kB, under one way to choose a device."""
 
     system: str
     policy: str
     used: Sequence[int]
 
     def share(self, at: int) -> float:
-        """Return which part of what is in use is on a device."""
+        """Return a device's share of the pages in use."""
         return self.used[at] / sum(self.used)
 
 
@@ -90,7 +90,7 @@ def share_mb(policy: str, disk_mb: int) -> int:
 
 
 def variables(case: Case, disk_mb: int, seed: int) -> dict[str, str]:
-    """Return what the guest's script is told."""
+    """Return the variables of the guest's script."""
     return {
         "KIND": case.kind,
         "PRIORITY": case.priority,
@@ -101,7 +101,7 @@ def variables(case: Case, disk_mb: int, seed: int) -> dict[str, str]:
 
 
 def usage(case: Case, said: Sequence[Sequence[str]], disk_mb: int) -> Usage:
-    """Read what the guest's script says; raises GuestError if that is not right."""
+    """Read the output of the guest's script; raise GuestError if it is not right."""
     nodes = next((int(words[1]) for words in said if words[0] == "nodes"), 0)
     if case.kind == "node" and nodes != NODES:
         raise GuestError(f"{case.system}: the guest has {nodes} nodes, not {NODES}")
@@ -151,7 +151,7 @@ def modelled(policy: str, disk_mb: int, seed: int) -> Usage:
     return Usage(f"engine, {ENGINE[policy].name.lower().replace('_', '-')}", policy, used)
 
 
-# What is said of it
+# Rows and tables
 
 
 def rows(found: Sequence[Usage]) -> list[Row]:

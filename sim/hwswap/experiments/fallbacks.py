@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Large folios that are split on their way out for want of room: on Linux 6.12, on 7.3, and by the engine's placements.
 
-A mix of all sizes that changes (swapmix; folio_mix.py is the same on models) keeps one device at a level. What goes
-out, and in which order it is freed, is the same for all: the golden model's allocator with the placements of the
-kernels before and after the cluster scan series, and with the engine's: indexed, and grants with open clusters.
+A mix of all sizes that changes (swapmix; folio_mix.py is the same on models) keeps one device at a level. The folios
+that go out, and the order in which they are freed, are the same for all: the golden model's allocator with the
+placements of the kernels before and after the cluster scan series, and with the engine's: indexed, and grants with
+open clusters.
 """
 
 import json
@@ -57,7 +58,7 @@ class Load:
         return f"{mix}, {self.percent} % full"
 
     def mix(self, swap_mb: int, seed: int) -> Mix:
-        """Return what the program is asked for: all is freed and written anew once."""
+        """Return the mix for the program: all is freed and written anew once."""
         fill = swap_mb * self.percent // 100
         return Mix(fill, fill, seed, self.sizes)
 
@@ -71,7 +72,7 @@ LOADS = (
 
 @dataclass(frozen=True)
 class Run:
-    """What came of a load."""
+    """The result of a load."""
 
     system: str
     era: str
@@ -99,12 +100,12 @@ ERAS = {LINUX_6_12: BEFORE, LINUX_7_3: AFTER}
 
 
 def variables(load: Load, swap_mb: int, seed: int) -> dict[str, str]:
-    """Return what the guest's script is told."""
+    """Return the variables of the guest's script."""
     return {"MIX": load.mix(swap_mb, seed).command(), "SIZES": " ".join(str(4 * pages) for pages in load.sizes[1:])}
 
 
 def counted(load: Load, said: Sequence[Sequence[str]]) -> Folios:
-    """Read what the guest's script says of a load; raises GuestError if that is not right."""
+    """Read the output of the guest's script for a load; raise GuestError if it is not right."""
     found = Folios()
     for words in said:
         if words[0] in ("before", "after"):
@@ -159,7 +160,7 @@ def modelled(load: Load, swap_mb: int, seed: int) -> Iterator[Run]:
     yield Run(OPEN, AFTER, load, swap_out(granted, mix, engine))
 
 
-# What is said of it
+# Rows and tables
 
 
 def rows(found: Sequence[Run]) -> list[Row]:

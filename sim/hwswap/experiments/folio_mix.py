@@ -24,7 +24,7 @@ DEFAULT_SIZES = (1, 4, 8, 16, 32)
 
 @dataclass(frozen=True)
 class Mix:
-    """What the program is asked for."""
+    """The arguments of the program."""
 
     fill_mb: int
     """Kept in swap."""
@@ -43,7 +43,7 @@ class Mix:
 
 @dataclass
 class Folios:
-    """How many folios, by their size in kB, were swapped out whole, and how many were split."""
+    """The numbers of folios, by their size in kB, that were swapped out whole, and that were split."""
 
     whole: Counter[int] = field(default_factory=Counter)
     split: Counter[int] = field(default_factory=Counter)
@@ -89,12 +89,12 @@ class Draw:
 
 
 def swap_out(allocator: Allocator, mix: Mix, after: Callable[[int], None] = lambda number: None) -> Folios:
-    """Do what the program does; a folio that finds no run goes out page by page.
+    """Swap out as the program does; a folio that finds no run goes out page by page.
 
     Args:
         allocator: as large as swap is in the guest.
-        mix: what the program is asked for.
-        after: called behind each folio, with the number of those that went out.
+        mix: the arguments of the program.
+        after: called after each folio, with the number of those that went out.
     """
     draw, found = Draw(mix), Folios()
     wanted, left = mix.fill_mb * MB, mix.churn_mb * MB
@@ -124,7 +124,7 @@ def swap_out(allocator: Allocator, mix: Mix, after: Callable[[int], None] = lamb
 
 
 def single(allocator: Allocator) -> Slots:
-    """Give one slot, of which there always is one: swap is larger than what is kept in it."""
+    """Give one slot; there always is one, as swap is larger than its content."""
     slots = allocator.alloc(0, 0)
     assert slots is not None, "swap is full"
     return slots

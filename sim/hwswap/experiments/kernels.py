@@ -18,7 +18,7 @@ class Kernel:
 
     name: str
     release: str
-    """What its release begins with."""
+    """The beginning of its release."""
 
     image: artifacts.Artifact
 
@@ -34,8 +34,8 @@ def run(kernel: Kernel, machine: Machine, script: str, variables: dict[str, str]
     """Run a script of sim/guest at a guest's boot.
 
     Args:
-        kernel: what boots.
-        machine: what it boots on.
+        kernel: the kernel that boots.
+        machine: the guest's machine.
         script: its name.
         variables: for it; no value has an apostrophe.
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose next offset an allocation begins with: shared, each CPU's own, or each CPU's own in random trunks.
+"""The next offset that an allocation begins with: shared, per CPU, or per CPU in random trunks.
 
 CPUs that swap at the same time are modelled as rounds, in each of which every CPU allocates one slot of order 0 once,
 in random order. Two CPUs collide that get slots of the same trunk of 64 MiB in a round: there they would have waited
-for the same lock of the swap cache, before that became a table a cluster. A run is what a CPU gets at neighbouring
+for the same lock of the swap cache, before that became a table per cluster. A run is what a CPU gets at neighbouring
 slots one allocation after the other.
 
 Two states of the device are looked at: empty at first, filled to a half at most; and three quarters of the slots used
@@ -30,11 +30,11 @@ CLUSTERS, SHORT_CLUSTERS = 512, 128
 """Of the device: 1 GiB, 16 trunks; in short 4 trunks."""
 
 ROUNDS, SHORT_ROUNDS = 512, 64
-"""That are counted, at least. As many go before: each CPU uses up the cluster that it comes to first, and the lists of
-a fragmented device become those of the policy."""
+"""Rounds that are counted, at least. As many go before: each CPU uses up the cluster that it comes to first, and the
+lists of a fragmented device become those of the policy."""
 
 ALLOCATIONS = 4_096
-"""That are counted, at least, of few CPUs; not in the short form."""
+"""Allocations that are counted, at least, of few CPUs; not in the short form."""
 
 POLICIES = {"shared": Hint.SHARED, "per-CPU": Hint.PER_CPU, "random trunk": Hint.RANDOM_TRUNK}
 LINUX = Policy()
@@ -51,10 +51,10 @@ class Seen:
     """Allocations in a trunk that another CPU got a slot of in the same round."""
 
     in_cluster: int = 0
-    """The same of a cluster, which is what has a lock in Linux 7.3."""
+    """The same of a cluster, which has the lock in Linux 7.3."""
 
     in_line: int = 0
-    """Allocations in a trunk that another CPU got a slot of before, in the same round: who would have had to wait."""
+    """Allocations in a trunk that another CPU got a slot of before, in the same round: they would have had to wait."""
 
     runs: int = 0
     """Of slots that a CPU got one after the other."""
@@ -92,12 +92,12 @@ class Seen:
 
     @property
     def pages_a_run(self) -> float:
-        """Pages that a CPU gets in a row."""
+        """Return the number of pages that a CPU gets in a row."""
         return self.allocations / self.runs
 
     @property
     def pages_a_device_run(self) -> float:
-        """Pages in a row, whoever gets them."""
+        """Return the number of pages in a row, over all CPUs."""
         return self.allocations / self.device_runs
 
 
@@ -113,7 +113,7 @@ def device(clusters: int, cpus: int = 1, policy: Policy = LINUX) -> Allocator:
 def fragment(allocator: Allocator, rng: random.Random) -> None:
     """Have three quarters of the slots of an empty device used, at random; the clusters are listed in random order.
 
-    As slots that are freed at random leave it: each free puts a cluster behind all others of NONFULL.
+    As slots that are freed at random leave it: each free puts a cluster after all others of NONFULL.
     """
     own = allocator.devices[0]
     clusters = list(own.clusters)
@@ -149,7 +149,7 @@ def rounds(
 
     Args:
         allocator: with the device.
-        cpus: how many.
+        cpus: their number.
         number: of rounds.
         rng: draws the order in which CPUs come, and what is freed.
         take: gets CPU and offset of each allocation, round by round.
@@ -219,7 +219,7 @@ def rows(found: Measured) -> list[Row]:
 
 
 def grid(found: Measured, state: str, title: str, cell: Callable[[Seen], str], chance: int = 0) -> Table:
-    """Return a table over the number of CPUs; with `chance`, a row of what trunks drawn anew give, of so many."""
+    """Return a table over the number of CPUs; with `chance`, a row for trunks drawn anew, of so many."""
     counts = sorted({cpus for _, _, cpus in found})
     lines = [[policy, *(cell(found[state, policy, cpus]) for cpus in counts)] for policy in POLICIES]
     if chance:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Source:
-    """Where figures were published."""
+    """A source of published figures."""
 
     title: str
     author: str

@@ -42,14 +42,14 @@ MEASURED = schema.RECORD / "swapoff-guest.json"
 """The same, measured in a guest."""
 
 FITTED_AT = 5
-"""The page_cluster at which a device's latency is fitted to what was published: where fixed windows win most."""
+"""The page_cluster at which a device's latency is fitted to the published one: where fixed windows win most."""
 
 DEFAULT_PAGE_CLUSTER = 3
 
 
 @dataclass(frozen=True)
 class Load:
-    """How pages come to be in swap."""
+    """The way in which pages come into swap."""
 
     name: str
     shuffled: bool
@@ -63,17 +63,17 @@ GUEST = Load("half freed", shuffled=False, freed=0.5)
 """As that guest had it (sw/driver/workloads/swapfrag.c)."""
 
 WHOLE = Load("batches", shuffled=True, freed=0.0)
-"""The nearest to what was published: all memory of a machine that hibernated."""
+"""The nearest to the published load: all memory of a machine that hibernated."""
 
 LOADS = (Load("in order", shuffled=False, freed=0.0), WHOLE, GUEST)
 
 
 @dataclass
 class Walk:
-    """What a swapoff did."""
+    """The work of a swapoff."""
 
     waits: int = 0
-    """How often the page that it came to had to be read."""
+    """The number of pages it came to that had to be read."""
 
     pages: int = 0
     requests: int = 0

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 Content = bytes | str | tuple[int, int]
-"""What an entry holds: a file's bytes, a symbolic link's target, or a character device's major and minor number."""
+"""The content of an entry: a file's bytes, a symbolic link's target, or a character device's numbers."""
 
 CONSOLE = (5, 1)
 """Numbers of /dev/console, which the kernel opens for /init before devtmpfs is mounted."""
@@ -27,7 +27,7 @@ def _entry(inode: int, mode: int, name: str, data: bytes, device: tuple[int, int
 
 
 def archive(files: Mapping[str, tuple[int, Content]], compress: bool = True) -> bytes:
-    """Packs entries given as path -> (permission bits, content); the folders above them are made."""
+    """Pack entries given as path -> (permission bits, content); the folders above them are made."""
     folders = {str(parent) for path in files for parent in PurePosixPath(path).parents} - {".", "/"}
     parts = [_entry(i, stat.S_IFDIR | 0o755, name, b"") for i, name in enumerate(sorted(folders), 1)]
     for i, (path, (mode, content)) in enumerate(sorted(files.items()), len(parts) + 1):
@@ -39,7 +39,7 @@ def archive(files: Mapping[str, tuple[int, Content]], compress: bool = True) -> 
             parts.append(_entry(i, stat.S_IFREG | mode, path, content))
     parts.append(_entry(0, 0, "TRAILER!!!", b""))
     whole = b"".join(parts)
-    # The kernel wants a further archive behind this one to start at a multiple of 4 bytes once unpacked.
+    # The kernel wants a further archive after this one to start at a multiple of 4 bytes once unpacked.
     whole += bytes(-len(whole) % 512)
     return gzip.compress(whole, compresslevel=6, mtime=0) if compress else whole
 
@@ -69,7 +69,7 @@ def base(init: Path, busybox: Path, programs: Path, modules: Path | None, early:
 
 
 def is_static(program: bytes) -> bool:
-    """Says whether an ELF64 program runs without a dynamic linker: it has no PT_INTERP program header."""
+    """Say whether an ELF64 program runs without a dynamic linker: it has no PT_INTERP program header."""
     if program[:5] != b"\x7fELF\x02":
         return False
     (offset,) = struct.unpack_from("<Q", program, 0x20)

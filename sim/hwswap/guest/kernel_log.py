@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which lines of a guest's kernel log no run may hold."""
+"""Lines of a guest's kernel log that no run may have."""
 
 import re
 
 _TROUBLE = re.compile(
-    # The kernel's own words for what it cannot go on with, or should not have seen
+    # The kernel's own words for a state that it cannot go on with, or should not have seen
     r"Kernel panic|\bBUG\b(?!: KCSAN: )|WARNING:|Oops|general protection|segfault|soft lockup|blocked for more than"
     r"|rcu.*detected.*stall|refcount_t:|page allocation failure|Out of memory|out of memory|oom-kill"
-    # Lockdep, and what makes it stop looking
+    # Lockdep, and the reasons for it to stop looking
     r"|possible .* detected|inconsistent lock state|suspicious RCU usage|invalid wait context|DEBUG_LOCKS_WARN_ON"
     r"|trying to register non-static key|turning off the locking correctness validator"
     # Sanitizers: their reports begin so; the line that says they are at work does not. kmemleak lists leaks in a file
@@ -22,5 +22,5 @@ _TROUBLE = re.compile(
 
 
 def troubles(text: str) -> list[str]:
-    """Returns those lines of a piece of kernel log that mean trouble, in their order."""
+    """Return those lines of a piece of kernel log that mean trouble, in their order."""
     return [line for line in text.splitlines() if _TROUBLE.search(line)]

@@ -17,7 +17,7 @@ class Machine:
     icount: bool = False
     """One instruction takes one nanosecond of guest time; one CPU only. Idle time is skipped."""
     in_turn: bool = False
-    """CPUs run in turn, in one thread of the host: what waits for another CPU gets it, however busy the host is."""
+    """CPUs run in turn, in one thread of the host: a CPU that waits for another gets it, however busy the host is."""
     nodes: int = 1
     """NUMA nodes; each is a socket and has as many CPUs, and the first one has all memory."""
     memory_mb: int = 768
@@ -29,7 +29,7 @@ class Machine:
     """Size of /dev/vda, through which files leave the guest."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be booted."""
+        """Refuse a machine that cannot be booted."""
         if self.icount and self.cpus != 1:
             raise ValueError("a guest whose clock counts instructions has one CPU")
         if self.cpus % self.nodes:

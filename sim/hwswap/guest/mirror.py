@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the driver and the engine in software say of the memory that the kernel fills for an engine."""
+"""Reports of the driver and the engine in software on the memory that the kernel fills for an engine."""
 
 import re
 

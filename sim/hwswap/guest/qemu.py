@@ -29,7 +29,7 @@ _ENDED = re.compile(rb"\n@@rc (\d+)\n")
 _READY = re.compile(rb"\n@@ready (\S+)\n")
 _AGAIN = b"\n@@again\n"
 _TIMES = 5
-"""How often a command is sent that arrives in part (sim/guest/init)."""
+"""The most times that a command is sent that arrives in part (sim/guest/init)."""
 
 
 class GuestError(RuntimeError):
@@ -45,7 +45,7 @@ class CompletedCommand:
     code: int
 
     def check(self) -> str:
-        """Returns the output; raises GuestError when the exit code is not 0."""
+        """Return the output; raise GuestError when the exit code is not 0."""
         if self.code:
             raise GuestError(f"in the guest, `{self.command}` ended with code {self.code}:\n{self.output}")
         return self.output
@@ -66,9 +66,9 @@ class Guest:
     job: str | None = None
     """A shell script that runs at boot without waiting for the host; see wait_job()."""
     log: Path | None = None
-    """Where the kernel log goes; by default into the guest's own temporary folder."""
+    """The file for the kernel log; by default in the guest's own temporary folder."""
     kernel: artifacts.Artifact = artifacts.KERNEL
-    """What boots; one without the hooks cannot load the driver's modules."""
+    """The kernel that boots; one without the hooks cannot load the driver's modules."""
     base: artifacts.Artifact = artifacts.INITRAMFS
     """Workloads, and the driver's modules, which have to be of this kernel's configuration."""
     boot_timeout: float = 120.0
@@ -92,7 +92,7 @@ class Guest:
     # Life cycle
 
     def __enter__(self) -> Self:
-        """Boots."""
+        """Boot."""
         self.folder = Path(tempfile.mkdtemp(prefix="hwswap-"))
         self.log = self.log or self.folder / "kernel.log"
         self.log.parent.mkdir(parents=True, exist_ok=True)
@@ -111,7 +111,7 @@ class Guest:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Ends everything; complains about trouble in the kernel log unless something else went wrong before."""
+        """End everything; complain about trouble in the kernel log unless something else went wrong before."""
         try:
             if kind is None:
                 self.check_log()
@@ -119,7 +119,7 @@ class Guest:
             self.close()
 
     def close(self) -> None:
-        """Ends QEMU and an engine that the guest started, and removes the temporary folder."""
+        """End QEMU and an engine that the guest started, and remove the temporary folder."""
         for connection in (self._qmp, self._channel):
             if connection:
                 connection.close()
@@ -218,7 +218,7 @@ class Guest:
     # Commands
 
     def run(self, command: str, timeout: float = 120.0) -> CompletedCommand:
-        """Runs a shell command (several lines are allowed) and waits at most `timeout` seconds for its end."""
+        """Run a shell command (several lines are allowed) and wait at most `timeout` seconds for its end."""
         line = command
         if "\n" in command or not command.isascii():
             line = f"echo {base64.b64encode(command.encode()).decode()} | base64 -d | sh"
@@ -226,7 +226,7 @@ class Guest:
         return self._finish(command, timeout)
 
     def wait_job(self, timeout: float, on_line: Callable[[str], None] | None = None) -> CompletedCommand:
-        """Waits for the end of the job script; `on_line` sees each line of its output as it comes."""
+        """Wait for the end of the job script; `on_line` sees each line of its output as it comes."""
         return self._finish("/job", timeout, on_line)
 
     def _finish(self, what: str, timeout: float, on_line: Callable[[str], None] | None = None) -> CompletedCommand:
@@ -240,7 +240,7 @@ class Guest:
         self._channel.sendall(self._sent)
 
     def _send_again(self) -> None:
-        """What was sent last did not arrive whole, and was not run."""
+        """Send the last command again: it did not arrive whole, and was not run."""
         assert self._channel
         if self._times == _TIMES:
             raise GuestError(f"a command did not arrive whole in the guest, {_TIMES} times: {self._sent.decode()}")
@@ -252,13 +252,13 @@ class Guest:
     def _await(
         self, pattern: re.Pattern[bytes], timeout: float, what: str, on_line: Callable[[str], None] | None = None
     ) -> re.Match[bytes]:
-        """Reads the channel until the pattern; the text before it is left in _before, what follows in _buffer."""
+        """Read the channel until the pattern; leave the text before it in _before, the rest in _buffer."""
         assert self._channel
         timeout *= self.patience
         deadline = time.monotonic() + timeout
         shown = 0
         while True:
-            # Not only at its end: what runs in the background writes to the channel, too.
+            # Not only at its end: programs in the background write to the channel, too.
             if _AGAIN in self._buffer:
                 self._buffer = self._buffer.replace(_AGAIN, b"", 1)
                 self._send_again()
@@ -297,7 +297,7 @@ class Guest:
         return self.log.read_text(errors="replace").replace("\r", "")
 
     def check_log(self) -> None:
-        """Raises GuestError when a new line of the kernel log means trouble."""
+        """Raise GuestError when a new line of the kernel log means trouble."""
         assert self.log
         with self.log.open("rb") as file:
             file.seek(self._log_seen)
@@ -323,7 +323,7 @@ class Guest:
             )
 
     def trace(self, events: Sequence[str], on: bool) -> None:
-        """Has QEMU write what it traces of these events into its log, or no more."""
+        """Have QEMU write these events into its log, or no more."""
         assert self._qmp
         for name in events:
             self._qmp.execute("trace-event-set-state", name=name, enable=on)
@@ -331,7 +331,7 @@ class Guest:
     # Files
 
     def fetch(self, path: str, timeout: float = 120.0) -> bytes:
-        """Brings a file of the guest here, through the outbox disk."""
+        """Bring a file of the guest here, through the outbox disk."""
         size = int(self.run(f"wc -c <{path}").check())
         if size > self.machine.outbox_mb << 20:
             raise GuestError(f"{path} has {size} bytes, more than the outbox of {self.machine.outbox_mb} MB holds")
@@ -351,7 +351,7 @@ class Guest:
         self.engine.kill()
 
     def restart_engine(self) -> None:
-        """Takes the dead engine's PCI device away from the guest, and plugs a new engine into the next port.
+        """Take the dead engine's PCI device away from the guest, and plug a new engine into the next port.
 
         QEMU 11.1 cannot connect a device to its server again, and ends when one whose server is dead is to be
         unplugged: so the dead one stays in its port, and only the guest forgets it.
@@ -368,12 +368,12 @@ class Guest:
     # Resets
 
     def reboot(self) -> None:
-        """Reboots from within, and waits until the guest is up again."""
+        """Reboot from within, and wait until the guest is up again."""
         self._send("reboot -f")
         self._wait_ready()
 
     def reset(self) -> None:
-        """Presses the reset button, and waits until the guest is up again."""
+        """Press the reset button, and wait until the guest is up again."""
         assert self._qmp
         self._buffer = b""
         self._qmp.execute("system_reset")

@@ -10,7 +10,7 @@ class Qmp:
     """A connection to QEMU's control socket."""
 
     def __init__(self, connection: socket.socket, timeout: float = 30.0) -> None:
-        """Leaves the negotiation mode of a new connection; `timeout` in seconds holds for every answer."""
+        """Leave the negotiation mode of a new connection; `timeout` in seconds holds for every answer."""
         self._socket = connection
         self._socket.settimeout(timeout)
         self._lines = self._socket.makefile("r")
@@ -28,7 +28,7 @@ class Qmp:
         return message
 
     def execute(self, command: str, **arguments: Any) -> Any:
-        """Runs one command and returns its answer."""
+        """Run one command and return its answer."""
         self._socket.sendall(json.dumps({"execute": command, "arguments": arguments}).encode() + b"\n")
         while True:
             message = self._read()
@@ -38,6 +38,6 @@ class Qmp:
                 return message["return"]
 
     def close(self) -> None:
-        """Closes the connection."""
+        """Close the connection."""
         self._lines.close()
         self._socket.close()

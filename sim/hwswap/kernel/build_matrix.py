@@ -51,11 +51,11 @@ COMPILERS = {"x86_64": "", "i386": "", "arm64": "aarch64-linux-gnu-", "riscv": "
 
 @dataclass(frozen=True)
 class Cell:
-    """A configuration, and what is expected of it."""
+    """A configuration, and the expected outcome."""
 
     name: str
     lines: tuple[str, ...] = ()
-    """What is not as in the base: option=value."""
+    """Differences from the base: option=value."""
     refused: tuple[str, ...] = ()
     """Options of ours that cannot be chosen with that."""
     arch: str = "x86_64"
@@ -65,7 +65,7 @@ class Cell:
     """Else only its options are looked at, which takes no compiler but the host's."""
 
     def fragment(self, known: Sequence[str]) -> str:
-        """Return what a cell is about; of our options only those that are `known`."""
+        """Return the cell's options; of ours only those that are `known`."""
         values = dict.fromkeys(known, "y") | dict(line.split("=", 1) for line in self.lines)
         return "".join(
             f"CONFIG_{option}={value}\n"
@@ -74,7 +74,7 @@ class Cell:
         )
 
     def fault(self, known: Sequence[str], config: str) -> str:
-        """Return what a configuration made of that has in another way than expected; nothing if there is nothing."""
+        """Return the difference of a configuration made of that from the expected one; "" if there is none."""
         taken = [option for option in self.refused if f"CONFIG_{option}=y" in config.splitlines()]
         if taken:
             return f"{', '.join(taken)} can be chosen"
@@ -118,7 +118,7 @@ WHOLE_SERIES = (
 
 @dataclass
 class Outcome:
-    """What came of a cell."""
+    """The outcome of a cell."""
 
     patch: str
     cell: Cell
@@ -131,7 +131,7 @@ class Outcome:
         return not self.fault and not self.warnings
 
     def sentence(self) -> str:
-        """Say in one sentence what failed, and where to read more."""
+        """Say in one sentence what failed, and name the log."""
         why = self.fault or f"{len(self.warnings)} warnings, the first: {self.warnings[0]}"
         return f"patch {self.patch}, {self.cell.arch}, {self.cell.name}: {why} (log: {log_of(self)})"
 
@@ -148,7 +148,7 @@ def touched(patches: Sequence[Path]) -> set[str]:
 
 
 def warnings(log: str) -> set[str]:
-    """Return what a build warned of, without line numbers, which patches move."""
+    """Return a build's warnings, without line numbers, which patches move."""
     return {_PLACE.sub("", line).strip() for line in log.splitlines() if _WARNING.search(line)}
 
 
@@ -158,7 +158,7 @@ def is_in(warning: str, files: set[str]) -> bool:
 
 
 def first_error(log: str) -> str:
-    """Return the first line of a build's log that says what is wrong."""
+    """Return the first line of a build's log that names an error."""
     found = re.search(r"^.*(?:\berror: |\bError \d|\*\*\* ).*$", log, re.MULTILINE | re.IGNORECASE)
     return found[0].strip() if found else "make failed"
 
@@ -175,7 +175,7 @@ class Builds(Tree):
         return self.work / "-".join(("build", cell.arch, cell.base, *([] if cell.builds else ["options"])))
 
     def configure(self, cell: Cell, bases: Path, log: Path, what: str) -> str:
-        """Make a cell's configuration; return what is not as expected in it."""
+        """Make a cell's configuration; return its difference from the expected one."""
         folder = self.folder(cell)
         folder.mkdir(exist_ok=True)
         base = folder / "base"
@@ -191,7 +191,7 @@ class Builds(Tree):
         return cell.fault(known, (folder / ".config").read_text())
 
     def fill(self, outcome: Outcome, bases: Path, files: set[str], what: str) -> None:
-        """Configure and build a cell, and fill in what came of it."""
+        """Configure and build a cell, and fill in the outcome."""
         cell, log = outcome.cell, log_of(outcome)
         try:
             outcome.fault = self.configure(cell, bases, log, what)

@@ -28,7 +28,7 @@ def load(path: Path, kernel: str | None = None) -> Trace:
 
 
 def plain(trace: Trace) -> Trace:
-    """Leave out how the decisions came about: what is left can be replayed freely, and by every replayer."""
+    """Leave out how the decisions came about: the rest can be replayed freely, and by every replayer."""
     records = []
     for record in trace.records:
         if record.op < FIRST_DETAIL:

@@ -34,7 +34,7 @@ PATIENCE = 3.0
 """Factor on time-outs, for hosts that have other work."""
 
 HOLDS, FAILS, KNOWN, GONE = "holds", "fails", "known fault", "gone"
-"""What a run came to; KNOWN and GONE are of reports that name the kernel that has the fault."""
+"""Results of a run; KNOWN and GONE are of reports that name the kernel that has the fault."""
 
 _FIGURE = re.compile(r"^figure: (\S+) (\d+)$", re.MULTILINE)
 _SAID = re.compile(r"^(holds|fails): (.*)$", re.MULTILINE)
@@ -46,12 +46,12 @@ MODES = (UNPATCHED, OFF, "hint")
 
 
 ENGINE_CPUS = 4
-"""What the simulated engine was built for: a guest that has it has no more."""
+"""CPUs that the simulated engine was built for: a guest that has it has no more."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What report.toml says."""
+    """The content of report.toml."""
 
     name: str
     seen: str
@@ -63,7 +63,7 @@ class Report:
     needs: Mapping[str, Any] = field(default_factory=dict)
     """Fields of Machine, and timeout_s, the seconds that run.sh may take."""
     fault_of: str = ""
-    """The version of Linux that has this fault itself: what fails is known then."""
+    """The version of Linux that has this fault itself: a failure is a known fault then."""
     permits: str = ""
     """A regular expression of lines of the kernel log that the report provokes; others that mean trouble fail it."""
     same: Mapping[str, float] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Report:
 
     @property
     def folder(self) -> Path:
-        """Its folder."""
+        """Return its folder."""
         return FOLDER / self.name
 
     @property
@@ -82,7 +82,7 @@ class Report:
 
 @dataclass
 class Outcome:
-    """What a run came to."""
+    """The result of a run."""
 
     status: str
     said: list[str] = field(default_factory=list)
@@ -96,7 +96,7 @@ def load(name: str, text: str) -> Report:
     """Return the report that a report.toml describes."""
     try:
         report = Report(name=name, **tomllib.loads(text))
-        assert report.machine  # which says what it does not know
+        assert report.machine  # which names fields that it does not know
         return report
     except (TypeError, ValueError) as error:
         raise RuntimeError(f"tests/reports/{name}/report.toml: {error}") from error
@@ -108,13 +108,13 @@ def every() -> list[Report]:
 
 
 def judge(report: Report, output: str, code: int, beside: Iterable[str] = ()) -> Outcome:
-    """Return what a run came to.
+    """Return the result of a run.
 
     Args:
         report: that was run.
         output: of run.sh.
         code: its exit status.
-        beside: what else was wrong: with the guest, its kernel log, or the driver.
+        beside: other errors: of the guest, its kernel log, or the driver.
     """
     said = [f"{verdict}: {text}" for verdict, text in _SAID.findall(output)]
     failed = [line for line in said if line.startswith("fails")]
@@ -130,7 +130,7 @@ def judge(report: Report, output: str, code: int, beside: Iterable[str] = ()) ->
 
 
 def kernel_of(mode: str) -> artifacts.Artifact:
-    """Return what boots."""
+    """Return the kernel that boots."""
     return artifacts.KERNEL_UNPATCHED if mode == UNPATCHED else artifacts.KERNEL
 
 
@@ -151,7 +151,7 @@ def programs_of(report: Report) -> list[Path]:
 
 
 def files(report: Report, mode: str) -> dict[str, bytes]:
-    """Return what the guest is given: the scripts, the report's own programs, and the kernel's own modules."""
+    """Return the guest's files: the scripts, the report's own programs, and the kernel's own modules."""
     programs = OUTPUT / report.name / "bin"
     given = {"reports/lib.sh": FOLDER / "lib.sh", "reports/run.sh": report.folder / "run.sh"}
     for source in programs_of(report):
@@ -270,7 +270,7 @@ def chosen(options: argparse.Namespace) -> list[Report]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run what is asked for; return the exit status."""
+    """Run the chosen reports; return the exit status."""
     console, progress = Console(highlight=False, soft_wrap=True), Console(stderr=True, highlight=False, soft_wrap=True)
     reports = chosen(options)
     results: Results = {}

@@ -34,7 +34,7 @@ _KEYS = {
     "swap_readahead": ("type", "offset", "page_cluster", "hits", "prev_offset", "prev_pages", "start", "nr"),
 }
 
-# Details about a device: which record, and what its order, a and b are.
+# Details about a device: the record's kind, and the fields that are its order, a and b.
 _DETAILS = {
     "swap_device_visit": (Op.VISIT, None, None, None),
     "swap_device_available": (Op.AVAILABLE, None, None, "state"),
@@ -53,10 +53,10 @@ EVENTS = tuple(sorted(set(_KEYS) - {"swap_readahead"}))
 """The events of a recording that tells how each decision came about."""
 
 OPERATIONS = ("swap_bad_slot", "swap_device_off", "swap_device_on", "swap_slots_alloc", "swap_slots_free")
-"""The events of a recording that tells what was decided."""
+"""The events of a recording of the allocator's decisions."""
 
 READAHEAD = ("swap_device_off", "swap_device_on", "swap_readahead")
-"""The events of a recording that tells which windows the cluster readahead chose, and from what."""
+"""The events of a recording of the cluster readahead's windows, and of the state each was made from."""
 
 OFF_BEGIN, OFF_DONE, OFF_ABORTED = range(3)
 """Stages of swap_device_off."""
@@ -89,7 +89,7 @@ class Parser:
         self.task = 0
 
     def feed(self, line: str) -> None:
-        """Take one line; lines that hold none of the events are skipped. TraceError says what is wrong with it."""
+        """Take one line; lines that hold none of the events are skipped. TraceError names an error in it."""
         if _LOST.search(line):
             raise TraceError("the kernel lost events; record with a larger trace buffer")
         held = _HELD.search(line)

@@ -46,7 +46,7 @@ KERNELS = {
     "unpatched": artifacts.KERNEL_UNPATCHED,
     "patched": artifacts.KERNEL,
 }
-"""What boots: each batch of streams on one of them, in turn. Of the series the first has the bench alone."""
+"""Kernels that boot: batches of streams take them in turn. The first kernel of the series has the bench alone."""
 
 # The operations are one sequence, so that CPUs have nothing to do at the same moment.
 MACHINE = Machine(
@@ -105,7 +105,7 @@ def data(made: Trace) -> bytes:
 
 @dataclass(frozen=True)
 class Said:
-    """What a kernel said."""
+    """The output of a kernel."""
 
     answers: list[dict[str, Any]]
     """Of each trace, until the first that differs."""
@@ -114,7 +114,7 @@ class Said:
 
 
 def on_kernel(kernel: str, traces: Sequence[Trace], log: Path | None) -> Said:
-    """Have a kernel carry traces out, until the first that differs; return what it said."""
+    """Have a kernel carry traces out, until the first that differs; return its output."""
     names = [f"{number:04}" for number in range(len(traces))]
     files = {f"cases/{name}": data(each) for name, each in zip(names, traces, strict=True)}
     job = f'CASES="{" ".join(names)}"\n{JOB.read_text()}'
@@ -136,7 +136,7 @@ def engine(name: str) -> Path:
 
 
 def on_rtl(case: Case, made: Trace) -> str:
-    """Have the engine carry a trace out; return what it said where its answers are others, else nothing."""
+    """Have the engine carry a trace out; return its output if its answers differ, else nothing."""
     outcome = replay.replay(made, build=engine(case.engine.build))
     if not outcome.equal:
         return outcome.output
@@ -146,7 +146,7 @@ def on_rtl(case: Case, made: Trace) -> str:
 
 
 def discards(said: dict[str, Any], made: Trace) -> str:
-    """Return what a kernel discarded when it was asked to, and what it should have."""
+    """Return the clusters that a kernel discarded when it was asked to, and those that it should have."""
     first = said["record"]
     while first and made.records[first - 1].op == trace.Op.DISCARD_DONE:
         first -= 2
@@ -236,7 +236,7 @@ def compare(
                 total.add(tally)
                 found = found or difference
             if found:
-                # What runs is waited for by the pool; nothing new is begun.
+                # The pool waits for batches that run; nothing new is begun.
                 break
             say(f"{total.operations:,} of {operations:,} operations are equal")
     return total, found

@@ -10,12 +10,13 @@ from rich.table import Table
 from hwswap.model.rows import ORDERS
 from hwswap.project import printed
 
-# Each minimum is half of what a million operations had (seed 2512); a run has to be longer for chance to have no say.
+# Each minimum is half of the count in a million operations (seed 2512); a run has to be longer for chance to have no
+# say.
 LEAST_ORDERS = (0.26, 0.0127, 0.0163, 0.011, 0.0247, 0.0061, 0.0053, 0.0062, 0.0054, 0.0084)
-"""Share of a run's operations that has to be allocations of each order, by what the kernel did."""
+"""Share of a run's operations that has to be allocations of each order, by the kernel's decisions."""
 
 LEAST_TAKEN = {"free": 0.0126, "nonfull": 0.0019, "frag": 0.0025}
-"""Clusters that a kernel took off such a list, as a share of what kernels with tracepoints carried out."""
+"""Clusters that a kernel took off such a list, as a share of the operations on kernels with tracepoints."""
 
 LEAST_EVENTS = {
     "allocations that failed": 0.065,
@@ -39,7 +40,7 @@ LEAST_EVENTS = {
     "clusters discarded when asked": 3.8e-4,
     "allocations that discarded": 1.3e-4,
 }
-"""Share that has to be such events, by what the kernel did."""
+"""Share that has to be such events, by the kernel's decisions."""
 
 FAILED_ALLOCATIONS = "allocations that failed"
 
@@ -48,11 +49,11 @@ COUNTED = ("freed", "changes of CPU", *(name for name in LEAST_EVENTS if name !=
 
 @dataclass
 class Tally:
-    """What was done, and found equal."""
+    """Operations that were done, and found equal."""
 
     operations: int = 0
     paths: Counter[str] = field(default_factory=Counter)
-    """Where allocations ended, by the golden model."""
+    """Allocations by their path, as the golden model decides it."""
     taken: Counter[str] = field(default_factory=Counter)
     """Clusters that were taken off lists, as the kernels' tracepoints counted them."""
     traced: int = 0
@@ -60,16 +61,16 @@ class Tally:
     allocated: Counter[int] = field(default_factory=Counter)
     """Allocations by order, as the kernel carried them out."""
     failed: Counter[int] = field(default_factory=Counter)
-    """Of them those that found no slots; not in `allocated`."""
+    """Allocations that found no slots; not in `allocated`."""
     events: Counter[str] = field(default_factory=Counter)
-    """What else it did."""
+    """Other events."""
     engines: Counter[str] = field(default_factory=Counter)
     """Operations by the build of the engine."""
     kernels: Counter[str] = field(default_factory=Counter)
     """Operations by kernel."""
 
     def add(self, other: "Tally") -> None:
-        """Count in what another batch came to."""
+        """Add the counts of another batch."""
         for name in ("paths", "taken", "allocated", "failed", "events", "engines", "kernels"):
             getattr(self, name).update(getattr(other, name))
         self.operations += other.operations
@@ -77,7 +78,7 @@ class Tally:
 
 
 def requirements(tally: Tally) -> Iterator[tuple[str, int, int]]:
-    """Yield what a run has to have: what it is, how often it was, and how often it has to be at least."""
+    """Yield the requirements of a run: name, number found, and least number."""
     for order in range(ORDERS):
         made = tally.allocated[order] + tally.failed[order]
         name = f"allocations of order {order}, {tally.failed[order]:,} of them failed"
@@ -89,7 +90,7 @@ def requirements(tally: Tally) -> Iterator[tuple[str, int, int]]:
 
 
 def missing(tally: Tally) -> list[str]:
-    """Return what a run had too little of."""
+    """Return the requirements that a run missed."""
     return [f"{number:,} {name}, of {least:,}" for name, number, least in requirements(tally) if number < least]
 
 

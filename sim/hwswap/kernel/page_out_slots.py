@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the golden model puts the folios of a script (hwswap.stimulus.page_outs).
+"""The golden model's places for the folios of a script (hwswap.stimulus.page_outs).
 
 It does the operations by itself, from the swapon on; nothing of a kernel's answers is given to it.
 """
@@ -17,7 +17,7 @@ from hwswap.stimulus.page_outs import CPUS, DISK_CLUSTERS, DISKS, Area, PageOut,
 
 @dataclass
 class Expected:
-    """Where the golden model puts each folio, and how that came about."""
+    """The golden model's place for each folio, and its path to it."""
 
     lines: list[str] = field(default_factory=list)
     """As the program in the guest writes them."""
@@ -33,7 +33,7 @@ class Expected:
     """Allocations by where they ended (Counts.by_path of the model)."""
 
     def add(self, other: "Expected") -> None:
-        """Count in what another scene came to; not where each folio went."""
+        """Add the counts of another scene; not the places of folios."""
         for name in ("whole", "split", "paths"):
             getattr(self, name).update(getattr(other, name))
         self.unplaced += other.unplaced

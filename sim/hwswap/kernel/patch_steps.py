@@ -52,7 +52,7 @@ MACHINE = Machine(cpus=2, disks=2, disk_mb=64)
 
 @dataclass(frozen=True)
 class Feature:
-    """What a patch adds, and a shell command that succeeds from that patch on and fails before."""
+    """The addition of a patch, and a shell command that succeeds from that patch on and fails before."""
 
     name: str
     patch: int
@@ -92,7 +92,7 @@ class StepError(RuntimeError):
 
 @dataclass
 class Outcome:
-    """What came of one step."""
+    """The outcome of one step."""
 
     step: str
     patch: str
@@ -115,7 +115,7 @@ def fragment(text: str, known: Sequence[str], off: Sequence[str] = ()) -> str:
 
 
 def not_taken(wanted: str, config: str) -> list[str]:
-    """Returns those lines of a fragment that a configuration does not follow."""
+    """Return those lines of a fragment that a configuration does not follow."""
     have = set(config.splitlines())
     names = {line.partition("=")[0] for line in have}
     missing = []
@@ -127,7 +127,7 @@ def not_taken(wanted: str, config: str) -> list[str]:
 
 
 def copy_source(source: Path, copy: Path) -> None:
-    """Copies a source, by hard links where they can be had; patch puts a new file in the place of an old one."""
+    """Copy a source, by hard links where they can be had; patch puts a new file in the place of an old one."""
 
     def link(origin: str, to: str) -> None:
         try:
@@ -146,7 +146,7 @@ def kernel_source(*which: str) -> Path:
 
 
 def progress_bar(console: Console) -> Progress:
-    """Return what shows the present step, and for how long all have run."""
+    """Return a display of the present step, and of the time that all have run."""
     return Progress(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console)
 
 
@@ -154,7 +154,7 @@ class Tree:
     """A kernel source that patches are added to, and a folder in which it is built."""
 
     def __init__(self, work: Path, source: Path, progress: Progress) -> None:
-        """Copies the source."""
+        """Copy the source."""
         self.work, self.progress = work, progress
         self.source, self.build = work / "source", work / "build"
         self.task = progress.add_task("copying the source", total=None)
@@ -164,11 +164,11 @@ class Tree:
         copy_source(source, self.source)
 
     def say(self, text: str) -> None:
-        """Shows what is being done."""
+        """Show the present step."""
         self.progress.update(self.task, description=text)
 
     def run(self, what: str, command: Sequence[str | Path], log: Path) -> str:
-        """Runs a command to its end, with progress, and returns its output; raises StepError when it fails."""
+        """Run a command to its end, with progress, and return its output; raise StepError when it fails."""
         log.write_bytes(b"")
         process = processes.start(command, log)
         try:
@@ -197,7 +197,7 @@ class Tree:
         return [option for option in OUR_OPTIONS if re.search(rf"^config {option}$", kconfig, re.MULTILINE)]
 
     def patch(self, patch: Path, log: Path) -> None:
-        """Adds a patch."""
+        """Add a patch."""
         command = ["patch", "--quiet", "--strip=1", "--fuzz=0", f"--directory={self.source}", f"--input={patch}"]
         self.run(f"patch {patch.name}", command, log)
 
@@ -219,7 +219,7 @@ class Tree:
             raise StepError(f"the configuration did not take {', '.join(missing)}")
 
     def driver(self, name: str) -> dict[str, bytes]:
-        """Builds the driver against this tree; returns its modules as files for a guest."""
+        """Build the driver against this tree; return its modules as files for a guest."""
         folder = self.work / "modules"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
@@ -246,7 +246,7 @@ def work_folder(name: str = "kernel-work") -> Iterator[Path]:
 
 
 def verified(output: str) -> int:
-    """Returns how many bytes a load has verified; raises GuestError unless all were right."""
+    """Return how many bytes a load has verified; raise GuestError unless all were right."""
     result = json.loads(output)
     if result["mismatches"] or result.get("died") or not result["verified_bytes"]:
         raise GuestError(f"swapped data was not what was written: {result}")
@@ -254,7 +254,7 @@ def verified(output: str) -> int:
 
 
 def swap(guest: Guest) -> int:
-    """Swaps on two RAM disks; returns the bytes verified."""
+    """Swap on two RAM disks; return the bytes verified."""
     read = "awk '$1 == \"pswpout\" { print $2 }' /proc/vmstat"
     before = int(guest.run(read).check())
     total = sum(verified(guest.run(load, 600).check()) for load in LOADS)
@@ -264,7 +264,7 @@ def swap(guest: Guest) -> int:
 
 
 def software(outcome: Outcome, patches: int, off: Sequence[str], name: str) -> None:
-    """Boots the kernel, swaps without the driver, and uses what the patches so far have added, and nothing else has.
+    """Boot the kernel, swap without the driver, and use the additions of the patches so far, and no others.
 
     The driver's module has to be refused, unless the outcome expects it to work.
     """
@@ -285,7 +285,7 @@ def software(outcome: Outcome, patches: int, off: Sequence[str], name: str) -> N
 
 
 def with_driver(outcome: Outcome, files: Mapping[str, bytes], name: str) -> None:
-    """Boots the kernel with the driver of this tree and an engine, whose grants have to place slots."""
+    """Boot the kernel with the driver of this tree and an engine, whose grants have to place slots."""
     with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
         engine = EngineServer(Path(folder))
         with Guest(MACHINE, engine, files=files, log=OUTPUT / f"{name}.driver.kernel.log", boot_timeout=300) as guest:
@@ -320,7 +320,7 @@ def table(outcomes: Sequence[Outcome]) -> Table:
 
 
 def run_step(tree: Tree, outcome: Outcome, patches: int, off: Sequence[str]) -> None:
-    """Build and boot what the tree is now."""
+    """Build and boot the present tree."""
     name = outcome.step.replace(" ", "-")
     tree.configure(name, off)
     tree.make(f"{name}: the kernel", tree.build, ["bzImage", "modules"], OUTPUT / f"{name}.build.log")
@@ -336,7 +336,7 @@ def run_step(tree: Tree, outcome: Outcome, patches: int, off: Sequence[str]) -> 
 
 
 def series(console: Console) -> list[Outcome]:
-    """Does all steps; a step that cannot be built ends the series, as those that follow build on it."""
+    """Do all steps; a step that cannot be built ends the series, as those that follow build on it."""
     source = kernel_source()
     patches = sorted(PATCHES.glob("*.patch"))
     outcomes: list[Outcome] = []
@@ -361,7 +361,7 @@ def series(console: Console) -> list[Outcome]:
 
 
 def run(_: argparse.Namespace) -> int:
-    """Does all steps and shows them; the exit status is 1 if one failed."""
+    """Do all steps and show them; the exit status is 1 if one failed."""
     os.environ.update(KBUILD_BUILD_TIMESTAMP="@0", KBUILD_BUILD_USER="hwswap", KBUILD_BUILD_HOST="localhost")
     outcomes = series(Console(stderr=True, highlight=False))
     Console().print(table(outcomes))

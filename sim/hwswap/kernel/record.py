@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records what the swap allocator of a real kernel decides, as a trace."""
+"""Records the decisions of a real kernel's swap allocator as a trace."""
 
 import re
 from collections.abc import Sequence
@@ -15,16 +15,16 @@ from hwswap.traces import trace
 
 WORKLOADS = paths.ROOT / "sim/guest/workloads"
 """A shell script for the guest each: it makes swap areas on the RAM disks /dev/ram0 and up, or on null_blk, uses
-them, and leaves none behind. It takes its randomness from $SEED. A line `# machine: cpus=2 disk_mb=32` in it says what
-it runs on (by default one CPU and four disks of 64 MB), a line `# needs: redis` which folder of build/ shall be there
-as well, under its name. The tracepoints are on before it starts: those of the allocator, or, with a line
+them, and removes them all. It takes its randomness from $SEED. A line `# machine: cpus=2 disk_mb=32` in it describes
+its machine (by default one CPU and four disks of 64 MB), a line `# needs: redis` names a folder of build/ that shall be
+there as well, under its name. The tracepoints are on before it starts: those of the allocator, or, with a line
 `# records: readahead`, those of the readahead."""
 
 RING_KB = 65536
 """Size of the kernel's trace buffer for each CPU: 30 to 60 bytes an event, so a million events and more."""
 
 OUTBOX_MB = 384
-"""What the text of a recording may take."""
+"""The most that the text of a recording may take."""
 
 
 def trace_on(events: Sequence[str]) -> str:
@@ -57,11 +57,11 @@ cd /
 """Guest commands that end the recording; they fail when the kernel lost an event."""
 
 RECORDINGS = {"allocator": ftrace.EVENTS, "readahead": ftrace.READAHEAD}
-"""What can be recorded, and its events."""
+"""The kinds of recordings, and their events."""
 
 
 def workloads() -> list[str]:
-    """The names of the workloads."""
+    """Return the names of the workloads."""
     return sorted(path.stem for path in WORKLOADS.glob("*.sh"))
 
 
@@ -72,7 +72,7 @@ def words_of(text: str, name: str) -> list[str]:
 
 
 def to_trace(text: str, output: Path, kernel: str, workload: str, seed: int) -> trace.Header:
-    """Converts the kernel's tracepoint text to a trace file; returns its header."""
+    """Convert the kernel's tracepoint text to a trace file; return its header."""
     records, cpus = ftrace.parse(text.splitlines())
     commits = {"hwswap": provenance.commit(), "patches": provenance.patches()}
     header = trace.Header("recorded", kernel, "tracepoints", workload, seed, cpus, commits)
@@ -99,7 +99,7 @@ def machine(workload: str, text: str, cpus: int | None) -> Machine:
 
 
 def needed(text: str) -> dict[str, bytes]:
-    """Return what is in the folders of build/ that a script's line `# needs:` names, as files for a guest."""
+    """Return the files for a guest from the folders of build/ that a script's line `# needs:` names."""
     folders = [paths.need(paths.BUILD / name) for name in words_of(text, "needs")]
     return {f"{folder.name}/{path.name}": path.read_bytes() for folder in folders for path in sorted(folder.iterdir())}
 
@@ -117,7 +117,7 @@ def events(workload: str, text: str) -> Sequence[str]:
 def record(
     workload: str, output: Path, seed: int = 1, cpus: int | None = None, timeout: float = 900, quiet: bool = False
 ) -> None:
-    """Runs a workload in the guest with the swap tracepoints on, and writes the trace to `output`.
+    """Run a workload in the guest with the swap tracepoints on, and write the trace to `output`.
 
     Each step of it, booting included, may take `timeout` seconds; `quiet` shows no progress.
     """

@@ -35,7 +35,7 @@ FOLIOS = 100_000
 """Folios that a whole run has to compare."""
 
 LEAST = {"free": 500, "nonfull": 5_000, "frag": 500, "steal": 500, "fail": 5_000}
-"""How often the allocations of a whole run have to end there, by the golden model."""
+"""The least number of a whole run's allocations by path, as the golden model decides it."""
 
 LEAST_WHOLE = 100
 """Folios of each order that have to go out in one piece in a whole run."""
@@ -54,10 +54,10 @@ TIMEOUT = 5400.0
 """Seconds for all scenes in a guest."""
 
 KERNELS = {"unpatched": artifacts.KERNEL_UNPATCHED, "patched, mode off": artifacts.KERNEL}
-"""What boots; the driver is loaded where there are hooks for it."""
+"""Kernels that boot; the driver is loaded where there are hooks for it."""
 
 QUIET = ("pswpin", "pgscan_kswapd", "pgsteal_kswapd", "nr_swapcached", "pgscan_khugepaged")
-"""Counters of what else uses swap, or takes slots back: they must not change."""
+"""Counters of other users of swap, and of reclaimed slots: they must not change."""
 
 _COUNTER = re.compile(r"^@(before|after) (\S+) (\d+)$", re.MULTILINE)
 _SCENE = re.compile(r"^@scene (\d+) (\{.*\})$", re.MULTILINE)
@@ -65,13 +65,13 @@ _SCENE = re.compile(r"^@scene (\d+) (\{.*\})$", re.MULTILINE)
 
 @dataclass
 class Account:
-    """What one kernel did."""
+    """The account of one kernel."""
 
     kernel: str
     lines: list[list[str]] = field(default_factory=list)
-    """Where each folio went, scene by scene."""
+    """The place of each folio, scene by scene."""
     counters: dict[str, int] = field(default_factory=dict)
-    """What the kernel counted meanwhile."""
+    """The kernel's counts meanwhile."""
     thrown_away: int = 0
     """Folios that were not of the order asked for, before they were paged out."""
     most_cached: int = 0
@@ -79,7 +79,7 @@ class Account:
 
 
 def files(scenes: Sequence[Scene]) -> dict[str, bytes]:
-    """Return what the guest is given."""
+    """Return the guest's files."""
     made = {}
     for number, scene in enumerate(scenes):
         lines = []
@@ -93,7 +93,7 @@ def files(scenes: Sequence[Scene]) -> dict[str, bytes]:
 
 
 def take(out: str, account: Account, scenes: int) -> None:
-    """Take over what the guest said on its console."""
+    """Take over the guest's output on its console."""
     counted: dict[str, dict[str, int]] = {"before": {}, "after": {}}
     for when, name, value in _COUNTER.findall(out):
         counted[when][name] = int(value)
@@ -149,7 +149,7 @@ def shortened(line: str) -> str:
 
 
 def predicted(expected: Expected) -> dict[str, int]:
-    """Return what the kernel has to count of large folios, if it made the attempts that the golden model made."""
+    """Return the kernel's counts of large folios that follow from the golden model's attempts."""
     counts = {}
     for order in page_outs.ORDERS:
         if order:
@@ -161,7 +161,7 @@ def predicted(expected: Expected) -> dict[str, int]:
 
 
 def faults_of(account: Account, scenes: Sequence[Scene], expected: Sequence[Expected], total: Expected) -> list[str]:
-    """Return what is wrong with a kernel's account, one sentence each."""
+    """Return the errors in a kernel's account, one sentence each."""
     found = []
     for number, (scene, model, lines) in enumerate(zip(scenes, expected, account.lines, strict=True)):
         if text := difference(scene, model, lines):
@@ -185,7 +185,7 @@ def faults_of(account: Account, scenes: Sequence[Scene], expected: Sequence[Expe
 
 
 def missing(total: Expected, folios: int) -> list[str]:
-    """Return what a whole run had too little of."""
+    """Return the requirements that a whole run missed."""
     found = []
     if folios < FOLIOS:
         found.append(f"{folios:,} folios, of {FOLIOS:,}")
@@ -204,7 +204,7 @@ def missing(total: Expected, folios: int) -> list[str]:
 
 @dataclass
 class Outcome:
-    """What a run came to."""
+    """The result of a run."""
 
     scenes: list[Scene]
     expected: list[Expected]
@@ -214,7 +214,7 @@ class Outcome:
 
     @property
     def folios(self) -> int:
-        """Folios that were compared on each kernel."""
+        """Return the number of folios that were compared on each kernel."""
         return sum(scene.folios for scene in self.scenes)
 
     def equal(self, account: Account) -> int:
@@ -229,7 +229,7 @@ class Outcome:
 def work(
     seed: int, operations: int, folder: Path, say: Callable[[str], None], kind: type[Allocator] = Allocator
 ) -> Outcome:
-    """Run everything; return what came of it."""
+    """Run everything; return the outcome."""
     scenes = list(page_outs.scenes(seed, operations))
     made = Outcome(scenes, [])
     for number, scene in enumerate(scenes):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loads: a script each in sim/guest/loads, whose comments say what it is and what it needs beside the guest's own.
+"""The loads: a script each in sim/guest/loads, whose comments describe it and its needs beside the guest's own.
 
-`# title:` is what tables call it, `# needs:` names a folder of build/ that has a program of the host's Debian.
+`# title:` is its name in tables, `# needs:` names a folder of build/ that has a program of the host's Debian.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Load:
 
 
 def read(file: Path) -> Load:
-    """Returns the load of a script."""
+    """Return the load of a script."""
     text = file.read_text()
     title = words_of(text, "title")
     if not title:
@@ -37,6 +37,6 @@ def read(file: Path) -> Load:
 
 
 def loads(names: list[str] | None = None, folder: Path = SCRIPTS) -> list[Load]:
-    """Returns the loads of these names, or all; RuntimeError names those that there are."""
+    """Return the loads of these names, or all; RuntimeError names those that there are."""
     found = {file.stem: file for file in sorted(folder.glob("*.sh"))}
     return [read(file) for file in chosen("load", names or (), found)]

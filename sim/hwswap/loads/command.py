@@ -47,7 +47,7 @@ Report = dict[str, Any]
 
 
 def job(column: str, loads: list[catalogue.Load], runs: int, seed: int, scale: int) -> str:
-    """Returns the guest's script."""
+    """Return the guest's script."""
     names = " ".join(load.name for load in loads)
     return (
         f"COLUMN={column}\nLOADS='{names}'\nRUNS={runs}\nSEED={seed}\nSCALE={scale}\n"
@@ -56,7 +56,7 @@ def job(column: str, loads: list[catalogue.Load], runs: int, seed: int, scale: i
 
 
 def run_column(column: str, loads: list[catalogue.Load], options: argparse.Namespace) -> tuple[Collected, str]:
-    """Runs all loads in a guest; returns what it printed, and the kernel's release."""
+    """Run all loads in a guest; return its output, and the kernel's release."""
     files = {"bench-loads": (GUEST / "bench-loads.sh").read_bytes()}
     for load in loads:
         files |= load.files()
@@ -93,7 +93,7 @@ def run_column(column: str, loads: list[catalogue.Load], options: argparse.Names
 
 
 def measure(loads: list[catalogue.Load], options: argparse.Namespace) -> Report:
-    """Runs a guest for each column; returns the report, which is written after each column, whatever comes then."""
+    """Run a guest for each column; return the report, which is written after each column, so that none is lost."""
     measured: dict[str, dict[str, list[dict[str, float | None]]]] = {load.name: {} for load in loads}
     report: Report = {
         "seed": options.seed,
@@ -114,7 +114,7 @@ def measure(loads: list[catalogue.Load], options: argparse.Namespace) -> Report:
 
 
 def column_list(text: str) -> list[str]:
-    """Returns the columns that are named, with commas between."""
+    """Return the columns that are named, with commas between."""
     names = text.split(",")
     if unknown := [name for name in names if name not in COLUMNS]:
         raise argparse.ArgumentTypeError(f"'{unknown[0]}' is no column: choose of {', '.join(COLUMNS)}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the guest's counters come to: figures of a run, and their median and spread over several."""
+"""Figures from the guest's counters: those of a run, and their median and spread over several."""
 
 import json
 import statistics
@@ -17,7 +17,7 @@ PAGE_KB = 4
 
 @dataclass
 class Run:
-    """A load's run: counters before and after it, what it said itself, and the mirror's differences."""
+    """A load's run: counters before and after it, its own output, and the mirror's differences."""
 
     before: dict[str, int] = field(default_factory=dict)
     after: dict[str, int] = field(default_factory=dict)
@@ -25,7 +25,7 @@ class Run:
     mirror: list[str] = field(default_factory=list)
 
     def count(self, name: str) -> int:
-        """Returns how far a counter went up; 0 for one that this kernel has not."""
+        """Return how far a counter went up; 0 for one that this kernel has not."""
         return self.after.get(name, 0) - self.before.get(name, 0)
 
 
@@ -38,7 +38,7 @@ class Collected:
     _counters: dict[str, int] | None = None
 
     def feed(self, line: str) -> None:
-        """Takes a line of the guest's output."""
+        """Take a line of the guest's output."""
         if self._counters is not None:
             if line == "@end":
                 self._counters = None
@@ -61,7 +61,7 @@ class Collected:
 
 
 def folios_out(run: Run) -> int:
-    """Returns how many folios were swapped out: single pages, and large ones whole."""
+    """Return how many folios were swapped out: single pages, and large ones whole."""
     large = sum(run.count(f"swpout_{size}") for size in SIZES)
     pages = sum(run.count(f"swpout_{size}") * size // PAGE_KB for size in SIZES)
     return run.count("pswpout") - pages + large
@@ -72,7 +72,7 @@ def _per(value: float, of: float) -> float | None:
 
 
 def figures(run: Run) -> dict[str, float | None]:
-    """Returns the figures of a run; None where there is nothing to divide by.
+    """Return the figures of a run; None where there is nothing to divide by.
 
     A microsecond of the guest's clock is a thousand instructions.
     """
@@ -106,7 +106,7 @@ def figures(run: Run) -> dict[str, float | None]:
 
 
 def spread(runs: Iterable[Mapping[str, float | None]]) -> dict[str, tuple[float, float, float] | None]:
-    """Returns of each figure the median, the least and the greatest over the runs; None if a run has none."""
+    """Return the median, the least and the greatest of each figure over the runs; None if a run has none."""
     found: dict[str, list[float | None]] = {}
     for run in runs:
         for name, value in run.items():
@@ -120,7 +120,7 @@ def spread(runs: Iterable[Mapping[str, float | None]]) -> dict[str, tuple[float,
 
 
 def faults(runs: Mapping[tuple[str, int], Run]) -> list[str]:
-    """Returns what is wrong with the runs, a sentence each: wrong bytes, a mirror that differs, nothing swapped."""
+    """Return the errors of the runs, a sentence each: wrong bytes, a mirror that differs, nothing swapped."""
     found = []
     for (load, number), run in runs.items():
         wrong = sum(said.get("mismatches", 0) for said in run.said)

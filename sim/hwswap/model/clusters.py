@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clusters, their lists, and swap devices: what the golden model's decisions are about.
+"""Clusters, their lists, and swap devices: the state of the golden model's decisions.
 
 Offsets and sizes are in slots of 4 KiB; `offset` counts from a device's start, `slot` from a cluster's.
 """
@@ -27,7 +27,7 @@ DEFAULT_PRIORITY = -1
 
 
 class Slots(NamedTuple):
-    """Where an allocation went: device number and offset of its first slot."""
+    """The place of an allocation: device number and offset of its first slot."""
 
     type: int
     offset: int
@@ -93,7 +93,7 @@ class Device:
 
     @property
     def total(self) -> int:
-        """Slots of all clusters, bad ones included; the device is full when `used` equals this."""
+        """Return the slots of all clusters, bad ones included; the device is full when `used` equals this."""
         return len(self.clusters) * SLOTS
 
     @property
@@ -144,7 +144,7 @@ class Device:
         cluster.taken = False
 
     def availability(self, there: bool) -> list[str]:
-        """Return what is wrong if the device is, or is not, on the available list: a sentence, or none.
+        """Return the error if the device is, or is not, on the available list: a sentence, or none.
 
         It is there with write permission and a free slot, or if it was full when it got the permission.
         """
@@ -153,7 +153,7 @@ class Device:
         return []
 
     def faults(self) -> list[str]:
-        """Return what is wrong with counts and lists, one sentence each; empty when all is well."""
+        """Return the errors in counts and lists, one sentence each; empty when all is well."""
         found = []
         name = f"device {self.type}"
         if self.used != sum(cluster.used.bit_count() for cluster in self.clusters):
@@ -174,14 +174,14 @@ class Device:
 
 @dataclass(slots=True)
 class NextOffset:
-    """Where a CPU goes on with one order (`percpu_swap_cluster`); offset 0 means nowhere."""
+    """The place where a CPU goes on with one order (`percpu_swap_cluster`); offset 0 means nowhere."""
 
     device: Device | None = None
     offset: int = 0
 
 
 def cluster_faults(name: str, cluster: Cluster, listed: int) -> list[str]:
-    """Return what is wrong with one cluster that was found on `listed` lists."""
+    """Return the errors in one cluster that was found on `listed` lists."""
     found = []
     if cluster.count != cluster.used.bit_count() or cluster.used & ~ALL:
         found.append(f"{name}: count is {cluster.count}, the bitmap says {cluster.used.bit_count()}")

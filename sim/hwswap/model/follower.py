@@ -7,8 +7,8 @@ from hwswap.model.clusters import Cluster, Device
 from hwswap.model.golden import Allocator
 
 
-class Mismatch(Exception):  # not an error: it is what a replay looks for
-    """What the trace has and what the model has instead, at the present record."""
+class Mismatch(Exception):  # not an error: a replay looks for it
+    """A difference at the present record: the trace's value, and the model's."""
 
     def __init__(self, expected: str, got: str) -> None:
         """Note both."""

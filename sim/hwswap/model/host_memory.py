@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lies in the memory that host and engine share: commands, and clusters as DUMP writes them."""
+"""The contents of the memory that host and engine share: commands, and clusters as DUMP writes them."""
 
 from dataclasses import dataclass
 

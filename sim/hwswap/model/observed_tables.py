@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The golden model of swap tables, which counts what its commands come to: command x status x kind of slot."""
+"""The golden model of swap tables, which counts the results of its commands: command x status x kind of slot."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ OF_RANGE = (Opcode.TABLE_RANGE, *CHANGING)
 
 
 class TableBin(NamedTuple):
-    """A command on swap tables, by ring or by register: its opcode, its status, and of what.
+    """A command on swap tables, by ring or by register: its opcode, its status, and its object.
 
     `of` is, for a command that is done, a kind of slot: the one that LOOKUP or SCAN found, or one that was among those
     that RANGE or COUNT looked at, or that FILL, CLEAR or REPLACE changed; for UNEXPECTED, the kind of the first that
@@ -56,7 +56,7 @@ def table_goals() -> Iterator[TableBin]:
 
 
 class ObservedTables(Tables):
-    """The golden model of swap tables, which counts what its commands come to."""
+    """The golden model of swap tables, which counts the results of its commands."""
 
     def __init__(self, memory: Memory, devices: Mapping[int, Extent], seen: Counter[TableBin]) -> None:
         """Begin without tables."""
@@ -76,7 +76,7 @@ class ObservedTables(Tables):
         return answer
 
     def of_what(self, command: Command, answer: Answer, before: list[TableKind]) -> set[str]:
-        """Return what a command was about; `before` are the kinds of a range's slots before it."""
+        """Return the objects of a command; `before` are the kinds of a range's slots before it."""
         opcode, status = command.opcode, answer.status
         if status == Status.UNEXPECTED:
             return {before[answer.result - slot_of(command)].name}

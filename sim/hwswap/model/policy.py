@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The policies an allocator can follow instead of Linux 7.3's, and the generator of the random trunks.
 
-The register POLICY holds all of them; they can be switched at any time and take effect with the next operation.
+The register POLICY holds them all; they can be switched at any time and take effect with the next operation.
 
 - Field SCAN.
     `LINUX`: NONFULL[k] all, FREE one, FRAG[k] one, then stealing (`cluster_alloc_swap_entry`).
     `FREE_FIRST`: FREE one, NONFULL[k] all, FRAG[k] as many clusters as were on it before the NONFULL walk, then
-    stealing: the kernel before the cluster scan series of August 2025. The reclaim of a FULL cluster comes behind FREE.
+    stealing: the kernel before the cluster scan series of August 2025. The reclaim of a FULL cluster comes after FREE.
 - Field DEVICE.
-    The available list always holds the devices as `ROUND_ROBIN` has them: by priority, and a device moves behind its
+    The available list always holds the devices as `ROUND_ROBIN` has them: by priority, and a device moves after its
     equals at each visit (`plist_requeue`) and when it comes back. The policy says in which order the list is read.
     `ROUND_ROBIN`: as it is.
     `SEQUENTIAL`: within the class of default priority (-1) by the sequence of swapons: what falling priorities for
@@ -49,7 +49,7 @@ class DeviceOrder(IntEnum):
 
 
 class Hint(IntEnum):
-    """Whose next offset an allocation begins with."""
+    """The owner of the next offset that an allocation begins with."""
 
     PER_CPU = 0
     SHARED = 1
@@ -57,7 +57,7 @@ class Hint(IntEnum):
 
 
 class Placement(IntEnum):
-    """How a cluster is chosen."""
+    """The choice of a cluster."""
 
     LINUX = 0
     INDEXED = 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many slots the kernel reads around a faulting swap entry, and which (mm/swap_state.c), as a golden model.
+"""A golden model of the slots that the kernel reads around a faulting swap entry (mm/swap_state.c).
 
 ADAPTIVE is the kernel's cluster readahead, which it uses for devices that rotate, for shared memory, and with
 vma_ra_enabled off. FIXED always reads 2^page_cluster slots: the patch for swapoff of April 2020.
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Policy(IntEnum):
-    """How large a window is."""
+    """The size of a window."""
 
     ADAPTIVE = 0
     FIXED = 1
@@ -42,7 +42,7 @@ def pages(hits: int, adjacent: bool, limit: int, before: int) -> int:
 def block(offset: int, size: int, end: int) -> Window:
     """Return the aligned block of `size` slots, a power of two, around a slot of a device with `end` slots.
 
-    Slot 0 is the header, and nothing is behind the end (`swap_cluster_readahead`).
+    Slot 0 is the header, and nothing is past the end (`swap_cluster_readahead`).
     """
     if size == 1:
         return Window(offset, 1)
@@ -54,7 +54,7 @@ def block(offset: int, size: int, end: int) -> Window:
 
 @dataclass
 class Readahead:
-    """The state of the adaptive window: one for the whole machine, as in the kernel, not one a device."""
+    """The state of the adaptive window: one for the whole machine, as in the kernel, not one per device."""
 
     previous: int = 0
     """Offset it was last asked for without hits (static prev_offset)."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How an allocation searches: the fast path, the devices in turn, the lists of a device, the scan of a cluster.
+"""The search of an allocation: the fast path, the devices in turn, the lists of a device, the scan of a cluster.
 
 Each search is a generator of the steps (steps.py) at which another CPU may come between or the host is asked.
 """
@@ -38,7 +38,7 @@ DISCARD or they were full when they were taken back, are visited in turn until a
 """
 
 Search_ = Generator[Step, Any, Slots | None]
-"""A search: yields steps, is sent their answers, returns what was found."""
+"""A search: yields steps, is sent their answers, returns the slots found."""
 
 
 class Search(State):
@@ -75,7 +75,7 @@ class Search(State):
     def allocation(self, op: Operation) -> Search_:
         """Search for 2^order slots (`folio_alloc_swap`)."""
         hint = self.hint_of(op.cpu, op.order)
-        if hint.device is not None and hint.offset:  # swap_alloc_fast: whatever the priorities say
+        if hint.device is not None and hint.offset:  # swap_alloc_fast: against all priorities
             if self.hosted:
                 yield Resume(hint.device, hint.offset)
             found = yield from self.resume(op, hint.device, hint.offset)
@@ -245,7 +245,7 @@ class Search(State):
             self.relocate(device, cluster)
 
     def alloc_indexed(self, op: Operation, device: Device) -> Search_:
-        """Choose a cluster by what is known of it: no scan fails (policy PLACEMENT: INDEXED).
+        """Choose a cluster by the index: no scan fails (policy PLACEMENT: INDEXED).
 
         A cluster of order k is a *candidate* for k if it is on NONFULL or FRAG, its order is k, and it has an aligned
         free run of 2^k slots. On a device an allocation of order k takes
@@ -290,7 +290,7 @@ class Search(State):
     def scan(self, op: Operation, device: Device, cluster: Cluster, start: int) -> Search_:
         """Look for a run from slot `start` to the cluster's end and take it (`alloc_swap_scan_cluster`).
 
-        Ends with the cluster on the list its count says, and with the place to go on written: the slot behind the found
+        Ends with the cluster on the list its count says, and with the place to go on written: the slot after the found
         run, or none.
         """
         self.counts.scans += 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the golden model decides about: devices, their lists, each CPU's place; and all operations but the search."""
+"""The golden model's state: devices, their lists, each CPU's place; and all operations but the search."""
 
 import bisect
 from collections import Counter
@@ -23,7 +23,7 @@ from hwswap.model.rows import ORDERS, SLOTS, run
 
 @dataclass
 class Counts:
-    """How often each thing happened, named as the engine's statistics registers."""
+    """Counts of events, named as the engine's statistics registers."""
 
     by_path: Counter[str] = field(default_factory=Counter)
     scans: int = 0
@@ -33,7 +33,7 @@ class Counts:
 
 
 class State:
-    """All swap devices of a machine, and what changes them besides an allocation.
+    """All swap devices of a machine, and the operations on them besides an allocation.
 
     Operations answer with the status the engine's command gives.
     """
@@ -312,7 +312,7 @@ class State:
     # Self-test
 
     def dump(self, type_: int) -> list[ClusterState]:
-        """DUMP: return what an engine holds of a device's clusters, in their order."""
+        """DUMP: return an engine's records of a device's clusters, in their order."""
         device = self.devices[type_]
         before: dict[int, int] = {}
         behind: dict[int, int] = {}
@@ -326,7 +326,7 @@ class State:
         ]
 
     def faults(self) -> list[str]:
-        """Return what is wrong with counts, lists and available list, one sentence each; empty when all is well."""
+        """Return the errors in counts, lists and available list, one sentence each; empty when all is well."""
         found = []
         for device in self.devices.values():
             found += device.faults()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small allocator that uses grants as the kernel does, and stores what changes of its clusters.
+"""A small allocator that uses grants as the kernel does, and stores the changes of its clusters.
 
-It is no copy of Linux' allocator: hwswap.model.golden is. Of that it has what grants touch: clusters under a lock each,
-lists as flags, the place where a CPU goes on, the scan from there, and some way to find slots without a grant. Its own
-bitmaps are the truth; what it is told by the engine it checks, whatever that is.
+It is no copy of Linux' allocator: hwswap.model.golden is. Of that it has the parts that grants touch: clusters under a
+lock each, lists as flags, the place where a CPU goes on, the scan from there, and some way to find slots without a
+grant. Its own bitmaps are the truth; it checks everything that the engine tells it.
 
 Each store, each load of a ring, and each wait for a lock is a step of its own. Slots are of 4 KiB.
 """
@@ -21,7 +21,7 @@ from hwswap.model.grant_entries import TOP_ORDER, WRAP, DeviceEntry, Grant, Line
 from hwswap.model.rows import ALL, BLOCK, SLOTS, first_fit, run
 
 Steps = Generator[str, Any, Slots | None]
-"""An operation: a step at a time; returns what was allocated."""
+"""An operation: a step at a time; returns the slots allocated."""
 
 
 @dataclass
@@ -35,7 +35,7 @@ class HostCluster:
 
 
 class HostDevice:
-    """A swap device. `bad` slots, the header and what is behind the end are in use for ever."""
+    """A swap device. `bad` slots, the header and slots past the end are in use for ever."""
 
     def __init__(self, entry: DeviceEntry, pages: int) -> None:
         """Make a device of so many slots; clusters with a bad slot begin on NONFULL, the others on FREE."""
@@ -57,7 +57,7 @@ class HostDevice:
 
 @dataclass
 class Mask:
-    """What a CPU holds of a grant: `mask` of units left, the device's number, first slot."""
+    """A CPU's rest of a grant: `mask` of units left, the device's number, first slot."""
 
     mask: int
     type: int
@@ -93,7 +93,7 @@ class Host:
             yield from self.tell(device, number)
 
     def swapoff(self, type_: int) -> None:
-        """Stop to use a device: no mask of it is kept. What is on offer in rings is void by its epoch."""
+        """Stop to use a device: no mask of it is kept. Grants in rings are void by their epoch."""
         del self.devices[type_]
         self.drop_masks(lambda _, held: held.type == type_)
 
@@ -115,7 +115,7 @@ class Host:
         yield from change(self.arrays, device.entry.base + number, cluster.used, word)
 
     def done_with(self, cpu: int, order: int) -> None:
-        """Let go of a mask: what was taken out of it was stored before."""
+        """Let go of a mask: slots taken out of it were stored before."""
         del self.masks[cpu][order]
 
     # Allocate and free
@@ -134,7 +134,7 @@ class Host:
             found = yield from self.scan(place, order, granted=True)
             if found is not None:
                 return found
-            # The grant was of no use: what it says beyond is no better.
+            # The grant was of no use: the rest of it is no better.
             if order in self.masks[cpu]:
                 self.done_with(cpu, order)
         elif order and self.lines.no_run >> order & 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an allocation does under a lock, or asks somebody else for: the points at which other CPUs may come between.
+"""Steps of an allocation, under a lock or with a question: the points at which other CPUs may come between.
 
 `Allocator.allocation` is a generator of these. Run to its end at once it is the sequential allocator; a replay of a
 trace of many CPUs lets each go on where the trace says that its CPU did.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words of the kernel's swap tables (mm/swap_table.h): 64 bits a slot, which say what the slot holds.
+"""Words of the kernel's swap tables (mm/swap_table.h): 64 bits per slot, which tell its content.
 
 | word                                         | kind                                        |
 |----------------------------------------------|---------------------------------------------|
@@ -35,7 +35,7 @@ ANY = (1 << KINDS) - 1
 
 
 def kind_of(word: int) -> TableKind:
-    """Return what a word says about its slot."""
+    """Return the kind of a slot by its word."""
     if word == 0:
         return TableKind.FREE
     if word == BAD:
@@ -63,7 +63,7 @@ def pfn_of(word: int) -> int:
 
 
 def with_pfn(word: int, pfn: int) -> int:
-    """Return the word with a page in place of what it holds; count and zero flag stay (`pfn_to_swp_tb`).
+    """Return the word with a page in place of its content; count and zero flag stay (`pfn_to_swp_tb`).
 
     Of the page's number the lowest 57 bits count.
     """
@@ -71,7 +71,7 @@ def with_pfn(word: int, pfn: int) -> int:
 
 
 def with_shadow(word: int, shadow: int) -> int:
-    """Return the word with a shadow in place of what it holds; count and zero flag stay (`shadow_to_swp_tb`)."""
+    """Return the word with a shadow in place of its content; count and zero flag stay (`shadow_to_swp_tb`)."""
     return word & FLAGS | shadow & ~FLAGS | 1
 
 

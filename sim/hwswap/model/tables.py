@@ -2,9 +2,9 @@
 """The engine's commands on swap tables as a plain Python model: the authority the RTL is compared with.
 
 A directory says where in host memory the table of each cluster is; the host gives and takes tables. The commands read
-and write their words (table_words.py) there. Each is done as a whole before the next begins. What they do is what the
-kernel does with these words under the cluster's lock (mm/swap_state.c, mm/swapfile.c); what they refuse, and in which
-order they look, is the register map's: the device, the range and the arguments, the table, the words.
+and write their words (table_words.py) there. Each is done as a whole before the next begins. They do to these words
+what the kernel does under the cluster's lock (mm/swap_state.c, mm/swapfile.c); they refuse by the rules of the register
+map, in its order: the device, the range and the arguments, the table, the words.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from hwswap.model.rows import SLOTS, run
 from hwswap.model.table_words import IN_USE, KINDS, WORD, WORD_BYTES, kind_of, pfn_of, with_pfn, with_shadow
 
 LINE = 64
-"""What the host names in its memory is aligned to so many bytes."""
+"""Places that the host names in its memory are aligned to so many bytes."""
 
 TABLE_ALIGNMENT = 4096
 PFN_MASK = (1 << 57) - 1
@@ -45,11 +45,11 @@ class Extent(Protocol):
 
     @property
     def pages(self) -> int:
-        """Its slots, header included."""
+        """Return its slots, header included."""
 
 
 class Answer(NamedTuple):
-    """What a command completes with: its status and RESULT, all 64 bits of it."""
+    """The completion of a command: its status and RESULT, all 64 bits."""
 
     status: Status
     result: int = 0
@@ -86,7 +86,7 @@ class Tables:
         for key in [key for key in self.directory if key[0] == type_]:
             del self.directory[key]
 
-    # Where words are
+    # Addresses of words
 
     def clusters(self, type_: int) -> int:
         """Return how many clusters a device has."""

@@ -38,7 +38,7 @@ def count(text: str) -> int:
 
 
 def chosen(what: str, names: Sequence[str], known: Mapping[str, T]) -> list[T]:
-    """Return what has these names, all that is known if there are none; RuntimeError tells of an unknown name."""
+    """Return the values of these names, all known ones if no name is given; RuntimeError tells of an unknown name."""
     for name in names:
         if name not in known:
             raise RuntimeError(f"there is no {what} '{name}': choose of {', '.join(known)}")

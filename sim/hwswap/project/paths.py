@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where everything that `make` builds is found. In build/ these are links into the cache, see sim/setup/build."""
+"""The paths of everything that `make` builds. In build/ these are links into the cache, see sim/setup/build."""
 
 import os
 import shutil
@@ -41,7 +41,7 @@ TARGETS = {
     "model-mutants": "mutate",
     "model-coverage": "coverage",
 }
-"""Which make target makes a folder of build/, if its name is another."""
+"""The make target of a folder of build/, if its name is another."""
 
 
 def need(path: Path) -> Path:

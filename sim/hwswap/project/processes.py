@@ -13,14 +13,14 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def die_with(parent: int) -> None:
-    """Has the kernel kill this process when the one that started it, `parent`, ends by whatever cause."""
+    """Have the kernel kill this process when the one that started it, `parent`, ends for any reason."""
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it ended before the request was made
         os._exit(1)
 
 
 def start(command: Sequence[str | Path], log: Path) -> subprocess.Popen[bytes]:
-    """Starts a command in a process group of its own, its output appended to `log`.
+    """Start a command in a process group of its own, its output appended to `log`.
 
     The kernel kills it when our process ends, by whatever cause. The request is tied to the thread that starts
     it: call this from a thread that lives as long as the process shall.
@@ -38,7 +38,7 @@ def start(command: Sequence[str | Path], log: Path) -> subprocess.Popen[bytes]:
 
 
 def stop(process: subprocess.Popen[bytes], patience: float = 10.0) -> int:
-    """Ends a process: SIGTERM, and SIGKILL when `patience` seconds were not enough. Returns its exit code."""
+    """End a process: SIGTERM, and SIGKILL when `patience` seconds were not enough. Return its exit code."""
     if process.poll() is None:
         process.terminate()
         try:

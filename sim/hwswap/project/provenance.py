@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a result was made with: commits and hashes."""
+"""The sources of a result: commits and hashes."""
 
 import hashlib
 import subprocess

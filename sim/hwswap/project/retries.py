@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts what is tried again, by name, so that no retry is silent: a line at the end of pytest, and of a command.
+"""Counts retries, by name, so that none is silent: a line at the end of pytest, and of a command.
 
-Retries happen in several processes: workers of pytest, pools, simulators. So they are counted in files that all of them
-inherit the names of, a line each; what a process that dies has counted is there as well.
+Retries happen in several processes: workers of pytest, pools, simulators. So they are counted in files, a line each,
+whose names all processes inherit; the counts of a process that dies are there as well.
 """
 
 import os
@@ -16,7 +16,7 @@ VARIABLE = "HWSWAP_RETRIES"
 
 
 def count(what: str, times: int = 1) -> None:
-    """Count that something was tried again, so many times. `what` says in a few words what, in the singular."""
+    """Count that something was tried again, so many times. `what` names it in a few words, in the singular."""
     for name in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
         # A line is written at once, so those of several processes do not mix.
         with open(name, "a") as file:
@@ -30,7 +30,7 @@ def sentence(counts: Mapping[str, int]) -> str:
 
 
 class Collection:
-    """A context manager: what this process and those that it starts try again from its entry on.
+    """A context manager: the retries of this process and those that it starts, from its entry on.
 
     One within another counts for both, unless it is `apart`: for retries that a test provokes.
     """
@@ -49,7 +49,7 @@ class Collection:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End: what is tried again from now on counts for those around it alone."""
+        """End: further retries count for those around it alone."""
         self._read()
         self._file.close()
         if self._outer is None:
@@ -65,7 +65,7 @@ class Collection:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How often each was tried again."""
+        """Return the number of retries by name."""
         found: Counter[str] = Counter()
         for line in self._read().splitlines():
             times, _, what = line.partition(" ")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two folders of results beside each other: which figures of the second are what the first says."""
+"""Compares two folders of results: the figures of the second that are as in the first."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

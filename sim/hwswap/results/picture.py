@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""README's picture: what software, grants and an oracle make of the unpatched kernel's instructions."""
+"""README's picture: the instructions of software, grants and an oracle, as parts of the unpatched kernel's."""
 
 import io
 from collections.abc import Mapping, Sequence

@@ -16,7 +16,7 @@ from hwswap.results.schema import Result
 
 OUTPUT = paths.BUILD / "report/report.html"
 ROW, AROUND = 15, 90
-"""Pixels of a bar, and of what is around the bars."""
+"""Pixels of a bar, and of the space around the bars."""
 
 
 def chart(result: Result) -> str:
@@ -55,7 +55,7 @@ def chart(result: Result) -> str:
         yaxis={"autorange": "reversed", "automargin": True},
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
     )
-    # What stands in a script's text must not end it.
+    # The text of a script must not end it.
     return str(drawn.to_json()).replace("</", "<\\/")
 
 
@@ -72,7 +72,7 @@ def page(results: Mapping[str, Result], pairs: list[Pair] | None = None) -> str:
     """Return the page.
 
     Args:
-        results: what is on it.
+        results: the results on it.
         pairs: the figures beside those on record, whose differences come first; None: there is nothing beside them.
     """
     shown: list[dict[str, Any]] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a measuring command leaves: figures with units, and what they were made with, as one JSON file.
+"""The result of a measuring command: figures with units, and their sources, as one JSON file.
 
 build/results has those of this machine, results/ in the repository those on record.
 """
@@ -16,7 +16,7 @@ RECORD = paths.ROOT / "results"
 """The figures on record."""
 
 RUNS = paths.BUILD / "results"
-"""Where commands leave theirs."""
+"""The folder for the results of commands."""
 
 BETTER = ("less", "more", "")
 
@@ -30,17 +30,17 @@ class Figure:
     """A measured number."""
 
     what: str
-    """What was measured: a row of the result's table."""
+    """The quantity: a row of the result's table."""
     of: str
-    """Whose it is: a column."""
+    """Its owner: a column."""
     value: float
     unit: str
     spread: Mapping[str, float] = field(default_factory=dict)
-    """What else is known of its distribution: p50, p99, least, greatest, seeds."""
+    """Further facts of its distribution: p50, p99, least, greatest, seeds."""
     tolerance: float | None = None
-    """How far another run may be off, as a share of this one; None: as far as it likes."""
+    """The most that another run may be off, as a share of this one; None: any amount."""
     better: str = ""
-    """In which direction a run may be off as far as it likes: less, more, or none."""
+    """The direction in which a run may be off by any amount: less, more, or none."""
 
     def holds(self, other: float) -> bool:
         """Return whether another run's number is close enough to this one."""
@@ -48,7 +48,7 @@ class Figure:
             return True
         if (self.better == "less" and other <= self.value) or (self.better == "more" and other >= self.value):
             return True
-        # What is computed by a division is not the same to the last bit.
+        # Results of a division are not the same to the last bit.
         return abs(other - self.value) <= self.tolerance * abs(self.value) + 1e-9
 
 
@@ -59,16 +59,16 @@ def exact(what: str, value: float, unit: str, better: str = "") -> Figure:
 
 @dataclass(frozen=True)
 class Result:
-    """What one command measured."""
+    """The measurements of one command."""
 
     name: str
     title: str
     command: str
-    """What is typed for it at the repository's top."""
+    """The command line, at the repository's top."""
     platform: str
-    """What it was measured on, with its clock."""
+    """The machine it was measured on, with its clock."""
     leaves_out: str
-    """What is in no figure."""
+    """The costs that are in no figure."""
     figures: tuple[Figure, ...]
     commit: str
     patches: str = ""
@@ -80,7 +80,7 @@ class Result:
     """The short form: less of everything."""
 
     def key(self, figure: Figure) -> tuple[str, str, str]:
-        """Return what names a figure in all files."""
+        """Return the key of a figure in all files."""
         return self.name, figure.what, figure.of
 
 
@@ -91,9 +91,9 @@ def save(
 
     Args:
         name: of the file.
-        figures: what was measured.
+        figures: the measurements.
         kernel: whether the patch series had part in it.
-        folder: where the file goes; RUNS if none is named.
+        folder: folder for the file; RUNS if none is named.
         facts: the other fields of Result.
     """
     patches = provenance.patches() if kernel else ""

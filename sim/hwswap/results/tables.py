@@ -37,7 +37,7 @@ def number(value: float) -> str:
 
 
 def cell(figure: Figure | None) -> str:
-    """Return a figure as a cell, what is known of its spread in brackets."""
+    """Return a figure as a cell, its spread in brackets if it is known."""
     if figure is None:
         return "-"
     spread = ", ".join(f"{name} {number(value)}" for name, value in figure.spread.items())
@@ -45,7 +45,7 @@ def cell(figure: Figure | None) -> str:
 
 
 def grid(result: Result) -> tuple[list[str], list[list[Figure | None]], list[str]]:
-    """Return a result's columns, its rows, and what those are called."""
+    """Return a result's columns, its rows, and the rows' names."""
     columns = list(dict.fromkeys(figure.of for figure in result.figures))
     rows = list(dict.fromkeys(figure.what for figure in result.figures))
     found = {(figure.what, figure.of): figure for figure in result.figures}
@@ -138,7 +138,7 @@ def verdict(results: Mapping[str, Result], rows: Sequence[Mapping[str, str]]) ->
             raise ResultError(f"'{row['what']}' of {row['result']} has no column {missing[0]}, which pages.toml names")
         value = {key: found[name].value for key, name in names.items()}
         best = min(value[key] for key in value if key != "engine")
-        # Where the best software leaves nothing, the engine is even at 0.
+        # If the best software needs 0, the engine is even at 0.
         ratio = value["engine"] / best if best else 1 if not value["engine"] else math.inf
         box = "**pays**" if ratio < 1 - EVEN else "**loses**" if ratio > 1 + EVEN else "even"
         values = [number(value[key]) if key in value else "-" for key in ("software", "tuned", "engine")]
@@ -152,7 +152,7 @@ def verdict(results: Mapping[str, Result], rows: Sequence[Mapping[str, str]]) ->
 
 
 def checks(results: Mapping[str, Result], rows: Sequence[Sequence[str]]) -> str:
-    """Return README's list of what was compared: a line for each result, one of its rows and its name."""
+    """Return README's list of comparisons: a line for each result, one of its rows and its name."""
     lines = []
     for name, what, label in rows:
         result, found = _row(results, name, what)

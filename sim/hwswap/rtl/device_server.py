@@ -25,15 +25,15 @@ class EngineServer:
     """One `hwswap-device` process at a time, at a Unix socket that QEMU connects to."""
 
     folder: Path
-    """Where socket and log go; its name must be short, as a socket's address holds 107 bytes."""
+    """The folder for socket and log; its name must be short, as a socket's address holds 107 bytes."""
     pace: Literal["free", "guest"] = "free"
     latency: int = 50
     """Engine clock cycles that the link adds to each DMA transfer."""
     arguments: Sequence[str] = ()
     program: artifacts.Artifact = artifacts.DEVICE_GRANTS
-    """Which engine: artifacts.DEVICE_GRANTS_ONLY is one without a core."""
+    """The engine: artifacts.DEVICE_GRANTS_ONLY is one without a core."""
     log: Path | None = None
-    """What the server prints; by default in the folder."""
+    """The file for the server's output; by default in the folder."""
     process: Popen[bytes] | None = field(default=None, init=False)
 
     @property
@@ -42,13 +42,13 @@ class EngineServer:
         return self.folder / "engine.sock"
 
     def __post_init__(self) -> None:
-        """Settles where the log goes."""
+        """Choose the file for the log."""
         self.log_file = self.log or self.folder / "engine.log"
         self.log_file.parent.mkdir(parents=True, exist_ok=True)
         self.log_file.unlink(missing_ok=True)
 
     def start(self) -> None:
-        """Starts the server and waits until its socket is there."""
+        """Start the server and wait until its socket is there."""
         self.socket.unlink(missing_ok=True)
         command = [self.program.path(), "--socket", self.socket, "--pace", self.pace, "--clock-mhz", str(CLOCK_MHZ)]
         command += ["--latency", str(self.latency), *self.arguments]
@@ -61,7 +61,7 @@ class EngineServer:
             time.sleep(0.02)
 
     def check(self) -> None:
-        """Raises EngineError when the server ended without having been told to."""
+        """Raise EngineError when the server ended without having been told to."""
         if self.process and self.process.poll() is not None:
             code, last = self.process.returncode, processes.tail(self.log_file)
             raise EngineError(f"the engine's device server ended with code {code}:\n{last}")
@@ -74,7 +74,7 @@ class EngineServer:
             self.process = None
 
     def stop(self) -> int:
-        """Ends the server in good order and returns its exit code, 0 when none runs."""
+        """End the server in good order and return its exit code, 0 when none runs."""
         if not self.process:
             return 0
         code = processes.stop(self.process)

@@ -16,7 +16,7 @@ from hwswap.traces.trace import Trace, write
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a replay ended: whether every decision was equal, what the program said, and its report.
+    """The end of a replay: whether every decision was equal, the program's output, and its report.
 
     The report is empty when the trace could not be replayed at all.
     """

@@ -16,7 +16,7 @@ SSD = BLKDEV | SOLIDSTATE
 
 @dataclass
 class Expected:
-    """What a command is to be answered: its status, and slot and type, or all of RESULT where that is given."""
+    """The expected answer of a command: its status, and slot and type, or all of RESULT where that is given."""
 
     command: Command
     status: Status
@@ -26,7 +26,7 @@ class Expected:
 
 
 def carry_out(model: Allocator, command: Command) -> Expected:
-    """Let a model carry a command out; return what the engine must answer."""
+    """Let a model carry a command out; return the answer that the engine must give."""
     type_, nr, slot = command.type, command.nr, command.arg0
     if command.opcode == Opcode.ALLOC:
         found = model.alloc(command.cpu, command.order)
@@ -50,7 +50,7 @@ def carry_out(model: Allocator, command: Command) -> Expected:
 
 
 class RandomCommands:
-    """Commands that the model has carried out, with what the engine must answer."""
+    """Commands that the model has carried out, with the answers that the engine must give."""
 
     def __init__(self, model: Allocator, rng: random.Random) -> None:
         """Take a model in the engine's state."""
@@ -59,7 +59,7 @@ class RandomCommands:
         self.lines: list[Expected] = []
 
     def do(self, *commands: Command) -> Expected:
-        """Let the model carry commands out; return what the last one is answered."""
+        """Let the model carry commands out; return the answer of the last one."""
         self.lines += [carry_out(self.model, command) for command in commands]
         return self.lines[-1]
 
@@ -83,7 +83,7 @@ class RandomCommands:
         self.do(Command(Opcode.SWAPON, type_))
 
     def off(self, type_: int) -> None:
-        """SWAPOFF_BEGIN and SWAPOFF, whatever is in use there."""
+        """SWAPOFF_BEGIN and SWAPOFF, whether slots are in use there or not."""
         self.do(Command(Opcode.SWAPOFF_BEGIN, type_), Command(Opcode.SWAPOFF, type_))
 
     def permission(self) -> None:
@@ -110,12 +110,12 @@ class RandomCommands:
         self.alloc_by(self.rng.randrange(self.model.limit_cpus), self.rng.choice(orders))
 
     def alloc_by(self, cpu: int, order: int) -> Slots | None:
-        """ALLOC by this CPU; return what it got."""
+        """ALLOC by this CPU; return its slots."""
         line = self.do(Command(Opcode.ALLOC, cpu=cpu, order=order))
         return Slots(line.type, line.slot) if line.status == Status.OK else None
 
     def free(self) -> None:
-        """FREE of what was given."""
+        """FREE of slots that were given."""
         device, cluster = self.cluster()
         pieces = runs(cluster.used & ~cluster.bad)
         if not pieces:

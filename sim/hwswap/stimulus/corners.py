@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scripts of what random operations seldom do, and of errors of the bus.
+"""Scripts of cases that random operations seldom reach, and of errors of the bus.
 
 Commands on devices that are not on, numbers with one bit too many, page registers byte by byte, addresses without a
 register beside those of devices that are there, resets in the middle, rings across lines of memory. The bus answers
@@ -28,7 +28,7 @@ class Corners(Player):
     def prepared_only(self) -> None:
         """No free and no discard is for a device that was prepared and is not on; SWAPOFF takes it away again.
 
-        Bad slots are marked only then, none of them twice, and whole clusters, too.
+        Bad slots are marked only then, none twice, and whole clusters, too.
         """
         for type_ in range(self.sizes.devices):
             for comes in (False, True):
@@ -58,7 +58,7 @@ class Corners(Player):
         self.flush("slots with one bit too many")
 
     def runs_of_words(self) -> None:
-        """Slots from any word to any other are freed at once, while all others are in use; what is free is found."""
+        """Slots from any word to any other are freed at once, while all others are in use; the free run is found."""
         rng = self.rng
         self.all_full()
         device = next(iter(self.model.devices.values()))
@@ -88,7 +88,7 @@ class Corners(Player):
         self.follow(Policy())
 
     def far_ends(self) -> None:
-        """Allocations find what little is free behind the last slots of a cluster's words, of each order."""
+        """Allocations of each order find the few free slots at the end of a cluster's words."""
         self.all_full()
         for device in list(self.model.devices.values())[-2:]:
             cluster = device.clusters[1]
@@ -100,7 +100,7 @@ class Corners(Player):
             self.flush(f"what is free far on, device {device.type}")
 
     def page_registers(self) -> None:
-        """What the pages' registers keep, byte by byte; a request is one when its first byte is written."""
+        """The pages' registers keep each byte written; the write of the first byte makes a request."""
         s, rng = self.script, self.rng
         s.note("page registers, byte by byte")
         for cpu in range(self.sizes.cpus):
@@ -121,7 +121,7 @@ class Corners(Player):
                 s.read(page + 0x18, 0)
 
     def addresses_beside(self) -> None:
-        """Where no register is, nothing is read, though devices are there; what is there is where it should be."""
+        """Addresses without a register read as nothing, though devices are there; registers are at their addresses."""
         s = self.script
         s.note("addresses beside the device table")
         device_table(s, self.model, self.sizes)
@@ -168,7 +168,7 @@ def resets(script: Script) -> None:
 
 
 def across_lines(script: Script) -> None:
-    """Rings that lie across a 4 KiB line of memory: what is fetched or written at once comes apart there."""
+    """Rings that lie across a 4 KiB line of memory: transfers come apart there."""
     nothing = [Expected(Command(Opcode.NOP), Status.OK)]
     for before in range(1, 6):
         script.commands = ELSEWHERE - 64 * before

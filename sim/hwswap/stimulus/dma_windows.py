@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scripts about what contains the engine: DMA windows, TABLE_WRITES, stops after errors, RESET behind a hung bus."""
+"""Scripts about the engine's containment: DMA windows, TABLE_WRITES, stops after errors, RESET with a hung bus."""
 
 import hwswap_map as m
 from hwswap_map import Opcode, Status
@@ -28,10 +28,10 @@ LOWEST = 12
 """The lowest address bit that a window looks at."""
 
 TABLE, ADDRESSES = DUMP + 16 * PAGE, ELSEWHERE
-"""Where a swap table is, and the list of tables that is given to the engine."""
+"""Offsets of a swap table, and of the list of tables that is given to the engine."""
 
 ON = (prepare(0, SLOTS * 2, 0, SSD), Command(Opcode.SWAPON, 0))
-"""What brings a device on."""
+"""The commands that switch a device on."""
 
 WRITING = (Opcode.TABLE_FILL, Opcode.TABLE_CLEAR, Opcode.TABLE_REPLACE)
 
@@ -140,7 +140,7 @@ def bits(host: Contained) -> None:
 
 
 def first_only(host: Contained) -> None:
-    """The first refusal stays until it is cleared; all are counted; what is refused in a table command says so."""
+    """The first refusal stays until it is cleared; all are counted; a table command with a refusal says so."""
     s = host.script
     s.note("two refusals")
     host.tabled()
@@ -218,7 +218,7 @@ def nothing_executed(host: Contained) -> None:
         s.note("an error behind the second of four commands")
         host.setup()
         s.give([Expected(command, Status.OK, slot=int(command.opcode == Opcode.ALLOC)) for command in before])
-        # The two are the last ones of memory; the transfer goes on behind it.
+        # The two are the last ones of memory; the transfer goes on past its end.
         first = MEMORY_BYTES - m.MEM_COMMAND_BYTES * len(lines)
         s.window(0, s.base, s.base + MEMORY_BYTES + PAGE)
         s.put_all(first, (word for command in lines for word in command.words()))
@@ -275,7 +275,7 @@ def no_rings(host: Contained) -> None:
 
 
 def hung_bus(host: Contained) -> None:
-    """RESET behind a bus that hangs ends; what the bus owes is thrown away when it comes; nothing new begins before.
+    """RESET ends though the bus hangs; answers that the bus owes are thrown away; nothing new begins before they come.
 
     The same words are asked for before and after, but memory holds others then: a beat that came late and was taken for
     an answer would bring the old ones.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine's own state against the golden model's: its devices, its clusters, what it has counted.
+"""The engine's own state against the golden model's: its devices, its clusters, its counts.
 
 CHECK looks at its lists, DUMP tells its clusters.
 """
@@ -18,7 +18,7 @@ AT_ONCE = 512
 """Clusters of one DUMP."""
 
 GUARD = 0x5A5A
-"""What is before and behind the records, and stays."""
+"""The words before and after the records, which must stay."""
 
 
 def device_table(script: Script, model: Allocator, sizes: Sizes) -> None:
@@ -68,7 +68,7 @@ def whole(script: Script, model: Allocator, sizes: Sizes) -> None:
 
 
 def statistics(script: Script, model: Allocator, requests: int, moves: bool = True) -> None:
-    """What the statistics registers have counted, after so many requests by page; `moves`: of lists, too."""
+    """Compare the statistics registers, after so many requests by page; `moves`: of lists, too."""
     s = script
     s.note("statistics")
     paths = model.counts.by_path

@@ -146,7 +146,7 @@ def spread(player: Indexed, rounds: int, largest: int) -> None:
 
 
 def side_by_side(player: Indexed, rounds: int, largest: int) -> None:
-    """Devices one behind the other, empty at first, then full but for a few clusters."""
+    """Devices one after the other, empty at first, then full but for a few clusters."""
     rng = player.rng
     base = rng.randrange(8) if rng.random() < 0.3 else max(player.sizes.clusters - 3 * largest, 0)
     for type_ in rng.sample(range(player.sizes.devices), player.sizes.devices):
@@ -155,7 +155,7 @@ def side_by_side(player: Indexed, rounds: int, largest: int) -> None:
             player.come(type_, clusters, base)
             base += clusters
     player.place(Placement.INDEXED)
-    for order in range(ORDERS):  # nothing is known of these clusters, whatever there was before
+    for order in range(ORDERS):  # the index knows nothing of these clusters any more
         player.alloc((order,))
     player.all_full()
     for number in range(rounds):
@@ -173,7 +173,7 @@ def index(seed: int, rounds: int, sizes: Sizes) -> str:
         part(player, rounds if part == spread else rounds // 2, largest)
         player.flush("all that was done")
         player.compare()
-        for _ in range(8):  # what must be forgotten by the reset
+        for _ in range(8):  # state that the reset must clear
             player.some_cluster()
         player.flush("clusters partly used, of all orders")
         script.reset_by_register()

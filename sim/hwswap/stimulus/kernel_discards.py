@@ -4,7 +4,7 @@
 Clusters are discarded in two ways. A script asks for all that wait on a device: in a trace a DISCARD_TAKE and a
 DISCARD_DONE for each, then a DISCARD_TAKE of none. Or an allocation of order 0 that found nothing discards by itself,
 and tries again (`folio_alloc_swap`): an ALLOC that failed, DISCARD_TAKE and DISCARD_DONE in turn, and another ALLOC.
-So an ALLOC behind a DISCARD_DONE is the same allocation as the one that failed before.
+So an ALLOC after a DISCARD_DONE is the same allocation as the one that failed before.
 """
 
 from itertools import groupby
@@ -18,7 +18,7 @@ from hwswap.traces.records import Op, Record
 
 
 class KernelDiscards:
-    """What a kernel discards, and when an allocation would never come to its end."""
+    """A kernel's discards, and the states in which an allocation would never end."""
 
     def __init__(self, model: Allocator) -> None:
         """Begin without devices."""

@@ -24,7 +24,7 @@ CPUS = 8
 """CPUs of the guest."""
 
 DEVICES = 28
-"""What a kernel has numbers for: of 32 page migration takes three, markers in page tables one (MAX_SWAPFILES)."""
+"""The most devices of a kernel: of 32 numbers page migration takes three, page-table markers one (MAX_SWAPFILES)."""
 
 FILE_CLUSTERS = 4
 """Clusters of a file at most: its blocks take memory, those of a RAM disk only once they are written."""
@@ -36,7 +36,7 @@ OPERATIONS = 20_000
 """Operations of a stream at most."""
 
 _STAY = 0.85
-"""How likely the next allocation is of the same CPU: a change costs a kernel more than the operation itself."""
+"""The chance that the next allocation is of the same CPU: a change costs a kernel more than the operation itself."""
 
 _NOT_SINGLE = (0,) + (1,) * (ORDERS - 1)
 """Weights of orders, where order 0 may not be drawn."""
@@ -53,7 +53,7 @@ _FEWEST = SLOTS // 2
 
 @dataclass(frozen=True)
 class Engine:
-    """A build of the engine, and what it has room for."""
+    """A build of the engine, and its sizes."""
 
     build: str
     """Its folder in build/."""
@@ -63,13 +63,13 @@ class Engine:
 
 
 FEATURES = {"rotating": 0.6, "discard": 0.4}
-"""What streams have beside plain devices, each in such a share of them."""
+"""Features of streams beside plain devices, each with its share of the streams."""
 
 ENGINES = (Engine("model", 8, 4, 1024), Engine("model-wide", 32, 64, 512), Engine("model-large", 2, 4, 2 * LARGEST))
 """Of all, the second has more devices and CPUs, the third more clusters."""
 
 ROOM = ", ".join(f"{each.devices} devices, {each.cpus} CPUs and {each.clusters} clusters" for each in ENGINES)
-"""What they have room for, in words."""
+"""Their sizes, in words."""
 
 
 @dataclass(frozen=True)
@@ -90,13 +90,13 @@ class KernelStream(Stream):
         super().__init__(shape)
         self.model = kind(shape.devices, shape.cpus, shape.clusters)
         self.kernel = KernelDiscards(self.model)
-        # Where hardly any is asked for, allocations meet clusters that wait, and have to discard by themselves.
+        # With few requests, allocations meet clusters that wait, and have to discard by themselves.
         self.asks = self.rng.choice((1, 0.2, 0.02, 0))
         self.cpu = 0
         self.file = False
 
     def life(self) -> Iterator[Record]:
-        """Yield records without end, with what a kernel discards in between."""
+        """Yield records without end, with a kernel's discards in between."""
         for record in super().life():
             yield record
             self.kernel.note(record)
@@ -147,7 +147,7 @@ class KernelStream(Stream):
             yield from self.ask(type_)
 
     def rob(self) -> Iterator[Record]:
-        """Take single slots until all is full; then what is free is what waits for a discard."""
+        """Take single slots until all is full; then only clusters that wait for a discard are free."""
         yield from super().rob()
         if "discard" not in self.shape.features:
             return
@@ -159,7 +159,7 @@ class KernelStream(Stream):
                 yield self.alloc(LARGE)
 
     def fill(self) -> Iterator[Record]:
-        """Take what there is, from the largest order down to single slots."""
+        """Take all free slots, from the largest order down to single slots."""
         order = ORDERS - 1
         for _ in range(_TO_FILL):
             record = self.alloc(tuple(int(each == order) for each in range(ORDERS)))
@@ -184,7 +184,7 @@ class KernelStream(Stream):
                     yield self.give_back(type_, index * SLOTS + slot, nr)
 
     def alloc(self, orders: tuple[int, ...]) -> Record:
-        """Allocate; not order 0 where it would not end, or where what it discards is more than the stream has left."""
+        """Allocate; not order 0 where it would not end, or would discard more than the stream has left."""
         first = self.kernel.first()
         if self.kernel.goes_round() or first is not None and 2 * len(first.discard) + 2 > self.left:
             orders = _NOT_SINGLE

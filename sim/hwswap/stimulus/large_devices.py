@@ -22,7 +22,7 @@ LIMIT = 400_000
 """Cycles for a command: CHECK walks all lists."""
 
 FILLED = 0.9
-"""How much of a device is given before allocations and frees take turns, of it as a whole."""
+"""The share of a device that is given before allocations and frees take turns."""
 
 TURNS = 300
 """Allocations and frees then."""

@@ -23,7 +23,7 @@ LARGE = 112
 
 
 class Host(ScriptHost):
-    """A host with random operations by the ring and by the CPU pages, and what is wrong with some."""
+    """A host with random operations by the ring and by the CPU pages, some of them with errors."""
 
     def __init__(self, seed: int, sizes: Sizes, script: Script) -> None:
         """Begin with an engine after reset."""
@@ -64,7 +64,7 @@ class Host(ScriptHost):
             self.script.read(page + m.CPU_PAGE_REQUEST_OFFSET, word)
 
     def bad_requests(self, model: Allocator) -> None:
-        """Requests by page that are refused: by what they are, and since there is no such device."""
+        """Requests by page that are refused: for their own fields, or for want of such a device."""
         absent = [type_ for type_ in range(self.sizes.devices) if type_ not in model.devices]
         for opcode, order, type_, nr, why in (
             *((Opcode.ALLOC, order, 0, 0, Status.BAD_CPU) for order in range(ORDERS, 16)),

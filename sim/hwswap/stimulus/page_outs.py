@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hwswap.model.rows import SLOTS
 
 ORDERS = (0, 2, 3, 4, 5, 6, 7, 8, 9)
-"""What anonymous memory comes in: there is no anonymous folio of order 1."""
+"""The orders of anonymous memory: there is no anonymous folio of order 1."""
 
 CPUS = 4
 """CPUs of the guest."""
@@ -34,7 +34,7 @@ SCENES = len(ORDERS)
 """Scenes at least: each order is certain to come in one of so many."""
 
 _LEVELS = {0.1: 6, 0.3: 6, 0.5: 6, 0.65: 4, 0.8: 3, 0.9: 2, 0.97: 1, 1.02: 1}
-"""How much of all swap shall be in use, in turn, and how often; at more than 1 pages find no slot."""
+"""Shares of all swap that are to be in use, in turn, and their weights; at more than 1 pages find no slot."""
 
 
 @dataclass(frozen=True)
@@ -82,19 +82,19 @@ Operation = PageOut | GiveBack
 
 @dataclass(frozen=True)
 class Scene:
-    """Devices that are switched on in this sequence, and what is done one after the other until all go off."""
+    """Devices that are switched on in this sequence, and the operations, in turn, until all go off."""
 
     areas: tuple[Area, ...]
     operations: tuple[Operation, ...]
 
     @property
     def folios(self) -> int:
-        """How many folios are paged out."""
+        """Return the number of folios that are paged out."""
         return sum(isinstance(operation, PageOut) for operation in self.operations)
 
     @property
     def cpus(self) -> int:
-        """How many CPUs do something."""
+        """Return the number of CPUs that do something."""
         return len({operation.cpu for operation in self.operations})
 
     def text(self) -> str:
@@ -126,11 +126,11 @@ class Drawing:
     """Draws the operations of one scene."""
 
     def __init__(self, rng: random.Random, areas: Sequence[Area], order: int) -> None:
-        """Draw what they have in common: CPUs, and how often each order comes; that one does."""
+        """Draw the common part: CPUs, and the weight of each order; `order` is always there."""
         self.rng = rng
         self.room = sum(area.pages - 1 - len(area.bad) for area in areas)
         self.cpus = rng.sample(range(CPUS), rng.choice((1, 1, 2, 2, 3, 4)))
-        # Each order, and each CPU of it, has clusters of its own: with too few of them nothing large goes out whole.
+        # Each order, and each CPU of it, has clusters of its own: with too few clusters nothing large goes out whole.
         most = max(1, min(len(ORDERS), self.room // SLOTS // (3 * len(self.cpus))))
         chosen = {order, *rng.sample(ORDERS, rng.randint(1, most) - 1)}
         self.weights = {order: rng.choice((1, 2, 8)) for order in sorted(chosen)}

@@ -26,7 +26,7 @@ class Player(RandomCommands):
         script.begin(m.CONTROL_ENABLE.put(1))
 
     def flush(self, note: str) -> None:
-        """Write down what was done."""
+        """Write the commands so far into the script."""
         self.script.note(note)
         self.script.give(self.lines)
         self.lines.clear()
@@ -54,7 +54,7 @@ class Player(RandomCommands):
             self.free_mask(device, cluster, ~self.pattern())
 
     def lonely(self) -> None:
-        """With all else full, one cluster has room; what is asked for fits, or nearly."""
+        """With all else full, one cluster has room; the allocations fit, or nearly."""
         rng = self.rng
         device, cluster = self.cluster()
         self.all_full()

@@ -35,7 +35,7 @@ class Script:
     seed: int | None
     """Its seed unless another is asked for; None if nothing in it is random."""
     rounds: int | None = None
-    """How many rounds it has unless another number is asked for; None if it goes through everything once."""
+    """Its number of rounds unless another is asked for; None if it goes through everything once."""
 
     def text(self, seed: int | None = None, rounds: int | None = None, sizes: Sizes = PLAIN, **options: Any) -> str:
         """Return the script, with a seed and rounds in the place of its own; `options` go to the generator."""

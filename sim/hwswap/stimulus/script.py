@@ -26,7 +26,7 @@ MIXED_BASE = 0xB7B5_7E48_8800_0000
 
 MEMORY_BYTES = 0x40000
 COMMANDS, COMPLETIONS, ELSEWHERE, DUMP = 0x0000, 0x1000, 0x8000, 0x20000
-"""Offsets of the rings, of what a script wants elsewhere, and of what DUMP writes."""
+"""Offsets of the rings, of a script's other data, and of DUMP's records."""
 
 RING_LOG2 = 5
 """The largest command ring."""
@@ -44,14 +44,14 @@ WORD = (1 << 64) - 1
 
 
 def merged(before: int, value: int, strobes: int) -> int:
-    """Return what a register of 64 bits holds when the bytes of a value have been written that are strobed."""
+    """Return the content of a register of 64 bits after the strobed bytes of a value were written."""
     mask = sum(255 << 8 * byte for byte in range(8) if strobes >> byte & 1)
     return before & ~mask | value & mask
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """What an engine was built for (hw/src/main/scala/hwswap/Params.scala)."""
+    """The sizes of an engine (hw/src/main/scala/hwswap/Params.scala)."""
 
     devices: int = 4
     cpus: int = 2
@@ -77,7 +77,7 @@ class Script:
         self.lines.append(" ".join([name, *(f"{value:#x}" for value in values)]))
 
     def note(self, text: str) -> None:
-        """Say what comes next."""
+        """Name the next lines."""
         self.lines.append(f"note {text}")
 
     def put(self, offset: int, value: int) -> None:
@@ -99,7 +99,7 @@ class Script:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Reads and writes of registers meanwhile are asked for at once; which of the two comes first is not said."""
+        """Ask for reads and writes of registers at once meanwhile; a read and a write may come in either order."""
         first = len(self.lines)
         yield
         self.lines.insert(first, f"together {len(self.lines) - first:#x}")
@@ -117,13 +117,13 @@ class Script:
         return "\n".join(self.lines) + "\n"
 
     def beats(self) -> None:
-        """Compare the beats of DMA with what the bus saw, with nothing under way."""
+        """Compare the counts of DMA beats with those on the bus, with nothing under way."""
         self.add("beats", m.STAT_DMA_READ_BEATS_OFFSET, m.STAT_DMA_WRITE_BEATS_OFFSET)
 
     # Errors and resets
 
     def stopped(self, control: int = 0) -> None:
-        """Expect that an error of the bus stops the engine and that it says so; `control`: what CONTROL reads then."""
+        """Expect that an error of the bus stops the engine and that it says so; `control`: the value of CONTROL."""
         self.add("poll", m.STATUS_OFFSET, m.STATUS_DMA_ERROR.put(1), m.STATUS_DMA_ERROR.put(1), self.limit)
         self.read(m.STATUS_OFFSET, 0, m.STATUS_FAULT.put(1))
         self.read(m.CONTROL_OFFSET, control)
@@ -141,7 +141,7 @@ class Script:
         self.after_reset()
 
     def after_reset(self) -> None:
-        """Expect what registers hold after a reset."""
+        """Expect the registers' values after a reset."""
         self.errors = 0
         self.add("poll", m.CONTROL_OFFSET, WORD, 0, self.limit)
         for name in ("STATUS", "IRQ_STATUS", "IRQ_ENABLE", "CMD_BASE", "CMD_TAIL", "CMD_HEAD", "USAGE", "POLICY"):
@@ -247,7 +247,7 @@ class Script:
 
 
 class ScriptHost:
-    """A host that writes what it does into a script, with random numbers of its own seed."""
+    """A host that writes its actions into a script, with random numbers of its own seed."""
 
     def __init__(self, seed: int, sizes: Sizes, script: Script) -> None:
         """Begin with an engine after reset."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an engine does without devices: its registers, what it refuses, its interrupt and its doorbell."""
+"""An engine without devices: its registers, its refusals, its interrupt and its doorbell."""
 
 import hwswap_map as m
 from hwswap_map import Opcode, Status
@@ -34,7 +34,7 @@ class Shell(ScriptHost):
     """A host that brings no devices on."""
 
     def registers(self) -> None:
-        """What the registers read after reset, and that they keep what is written, byte by byte."""
+        """The registers have their values after reset, and keep each byte written."""
         s, sizes = self.script, self.sizes
         s.note("registers after reset")
         s.add("poll", m.CONTROL_OFFSET, WORD, 0, s.limit)
@@ -88,7 +88,7 @@ class Shell(ScriptHost):
         self.policies()
 
     def at_once(self, held: dict[int, int], masks: dict[int, int]) -> None:
-        """Reads and writes of several registers, none of which waits for an answer; `held` is what they hold."""
+        """Reads and writes of several registers, none of which waits for an answer; `held` is their content."""
         self.script.note("registers, several at once")
         for _ in range(12):
             offsets = self.rng.sample(sorted(masks), min(8, len(masks)))
@@ -105,7 +105,7 @@ class Shell(ScriptHost):
                 self.script.read(offset, held[offset])
 
     def holes(self) -> None:
-        """Where no register is, reads give 0 and writes do nothing."""
+        """At addresses without a register, reads give 0 and writes do nothing."""
         known = {value for name, value in vars(m).items() if name.endswith("_OFFSET") and not name.startswith("MEM_")}
         known |= {m.DMA_WINDOW_BASE + 8 * i for i in range(2 * m.DMA_WINDOW_COUNT)}
         known |= {m.CPU_NODE_BASE + m.CPU_NODE_STRIDE * i for i in range(m.CPU_NODE_COUNT)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scripts of what a single slot, place, bit or write decides, each by itself, and of free runs in each word.
+"""Scripts of decisions by a single slot, place, bit or write, each by itself, and of free runs in each word.
 
 Frees of ranges in which one slot is not in use; clusters with two runs, each in any word; places to go on from; devices
 whose priorities differ in one bit; address registers that are written in part before or after others.
@@ -51,7 +51,7 @@ class Single(Corners):
                 (rng.randint(0, slot), rng.randint(slot, SLOTS - 1)),
                 (rng.randint(word * WORD_SLOTS, slot), rng.randint(slot, (word + 1) * WORD_SLOTS - 1)),
             }
-            if slot % WORD_SLOTS == word:  # one slot a word: with the ends in all words before and behind
+            if slot % WORD_SLOTS == word:  # one slot per word: with the ends in all words before and after
                 for first in range(word):
                     for last in range(word + 1, WORDS):
                         places = (WORD_SLOTS * at + rng.randrange(WORD_SLOTS) for at in (first, last))
@@ -148,7 +148,7 @@ def address_registers(script: Script, rng: random.Random) -> None:
                 held[address] = merged(held[address], value, strobes) & -LINE
                 for at, expected in held.items():
                     script.read(at, expected)
-            for address in ADDRESSES:  # what must not be seen behind the next reset
+            for address in ADDRESSES:  # values that must not be seen after the next reset
                 script.write(address, rng.getrandbits(64) | rng.getrandbits(64))
     script.reset_by_register()
 

@@ -23,7 +23,7 @@ from hwswap.stimulus.table_refusals import refusals
 PAGES = {0: 6 * SLOTS - 17, 3: 4 * SLOTS, 2: 300}
 """Slots of the devices: with a partial last cluster, with whole ones, and with part of one."""
 
-# Offsets in the script's memory, behind the rings.
+# Offsets in the script's memory, after the rings.
 FIRST_TABLE, TABLES, SOURCES, TARGETS = 0x4000, 36, 0x2A000, 0x2C000
 
 MOST = 1023
@@ -53,7 +53,7 @@ class ScriptedHost(TableHost):
     """A host of an engine after reset, with random commands of its own seed."""
 
     def __init__(self, seed: int, script: Script, sizes: Sizes, seen: Counter[TableBin] | None = None) -> None:
-        """Switch the engine on; `seen` counts what commands come to."""
+        """Switch the engine on; `seen` counts the results of commands."""
         self.sizes = sizes
         self.model = Allocator(sizes.devices, sizes.cpus, sizes.clusters)
         memory = Memory()
@@ -265,7 +265,7 @@ def not_aligned(s: Script, host: TableHost) -> None:
 
 
 def far_away(s: Script, sizes: Sizes, seen: Counter[TableBin]) -> None:
-    """Search and count a device whose clusters mostly have no table: what is looked for is far away."""
+    """Search and count a device whose clusters mostly have no table: a hit is far away."""
     s.reset_by_register()
     s.note("a large device, most of whose clusters have no table")
     s.limit = 8 * LIMIT  # the directory is read for each cluster, by a bus that may be slow

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random commands on swap tables, with what the golden model answers and what it leaves in memory."""
+"""Random commands on swap tables, with the golden model's answers and the words it leaves in memory."""
 
 import random
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ from hwswap.stimulus.table_contents import draw_table
 
 PAGE = 4096
 SOURCE_BYTES = 64
-"""What a random TABLE_GIVE may name: up to 8 addresses."""
+"""Bytes that a random TABLE_GIVE may name: up to 8 addresses."""
 
 TARGET_BYTES = m.MEM_TABLE_RANGE_BYTES
 
 
 @dataclass(frozen=True)
 class Places:
-    """Addresses of what the commands may use."""
+    """Addresses that the commands may use."""
 
     pages: Sequence[int]
     """Of tables."""
@@ -93,7 +93,7 @@ class RandomTableCommands:
             (type_, cluster), address = self.rng.choice(sorted(self.tables.directory.items()))
             self.put(address, draw_table(self.rng, cluster * SLOTS, self.tables.devices[type_].pages))
 
-    # What commands name
+    # Operands of commands
 
     def device(self) -> int:
         """Draw a device that there is."""
@@ -121,7 +121,7 @@ class RandomTableCommands:
         return 0 if not needed and self.rng.random() < 0.4 else self.rng.choice(self.places.targets)
 
     def words(self, type_: int, offset: int, nr: int) -> list[int]:
-        """Return what the words of some slots are now."""
+        """Return the present words of some slots."""
         return self.tables.words(type_, offset // SLOTS, offset % SLOTS, nr)
 
     # Commands
@@ -177,7 +177,7 @@ class RandomTableCommands:
         self.do(Opcode.TABLE_COUNT, type_, arg0=self.slot(type_), arg1=self.limit(), arg2=self.target())
 
     def scan(self) -> None:
-        """TABLE_SCAN, for one kind, for what swapoff looks for, or for any choice."""
+        """TABLE_SCAN, for one kind, for the kinds of swapoff, or for any choice."""
         rng = self.rng
         type_ = self.device()
         kinds = rng.choice((1 << rng.randrange(7), 0b1011110, rng.randint(0, ANY)))

@@ -37,7 +37,7 @@ KERNEL = (TableKind.FREE, TableKind.SHADOW, TableKind.CACHED, TableKind.UNUSED)
 def draw_table(rng: random.Random, first: int, pages: int) -> list[int]:
     """Draw the 512 words of the cluster whose first slot is `first` of a device of `pages` slots.
 
-    Slot 0 and the slots behind the end are BAD, as the kernel writes them. A run of alike words is a folio.
+    Slot 0 and the slots past the end are BAD, as the kernel writes them. A run of alike words is a folio.
     """
     words: list[int] = []
     style = rng.randrange(4)  # all free; one kind in most places; runs; every word by itself

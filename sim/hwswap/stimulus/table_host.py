@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host with swap tables: it writes tables and commands into a script, with what the golden model makes of them."""
+"""A host with swap tables: it writes tables and commands into a script, with the golden model's results."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -20,13 +20,13 @@ from hwswap.stimulus.table_contents import draw_table
 
 @dataclass
 class TableHost:
-    """A host with swap tables: its writes and commands go into a script, with what the model answers and leaves there.
+    """A host with swap tables: its writes and commands go into a script, with the model's answers and words.
 
     Attributes:
         rng: draws tables and commands.
         script: whose engine has the model's devices.
         tables: the model.
-        memory: what the model has in host memory, by bus address.
+        memory: the model's host memory, by bus address.
         places: addresses that the host uses.
     """
 
@@ -52,7 +52,7 @@ class TableHost:
             self.same(Command(Opcode.TABLE_GIVE, type_, nr=1, arg0=cluster * SLOTS, arg2=source))
 
     def batch(self, nr: int) -> None:
-        """Give random commands at once, and expect what they change in memory."""
+        """Give random commands at once, and expect their changes in memory."""
         before = dict(self.memory.words)
         puts, commands = RandomTableCommands(self.rng, self.tables, self.memory, self.places).draw(nr)
         for address, word in puts:
@@ -107,5 +107,5 @@ class TableHost:
 
 
 def expected(command: Command, answer: Answer) -> Expected:
-    """Return what a script expects of a command."""
+    """Return a script's expectation of a command."""
     return Expected(command, answer.status, result=answer.result)

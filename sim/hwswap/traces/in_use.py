@@ -36,7 +36,7 @@ class InUse:
         self.slots -= nr
 
     def draw(self, rng: random.Random) -> tuple[int, int]:
-        """Draw an allocation, or what is left of it: (offset, slots), still in use."""
+        """Draw an allocation, or the rest of one: (offset, slots), still in use."""
         while True:
             at = rng.randrange(len(self.extents))
             offset, nr = self.extents[at]

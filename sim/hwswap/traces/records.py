@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The records of a trace: their kinds, how each is made, and what makes one of them wrong (docs/traces.md)."""
+"""The records of a trace: their kinds, functions that make each, and checks of their fields (docs/traces.md)."""
 
 from collections.abc import Iterable
 from enum import IntEnum
@@ -20,7 +20,7 @@ class TraceError(ValueError):
 
 
 class Op(IntEnum):
-    """What a record says was done.
+    """The kind of a record.
 
     Those below 32 are operations, from 32 on details, from 64 on windows of readahead.
     """
@@ -55,19 +55,19 @@ class Op(IntEnum):
 
 NAMES = {int(op): op.name.lower() for op in Op}
 FIRST_VERSION = tuple(op for op in Op if op <= Op.FREE)
-"""What format version 1 knows."""
+"""The kinds in format version 1."""
 SECOND_VERSION = tuple(op for op in Op if op <= Op.AVAILABLE)
-"""What format version 2 knows."""
+"""The kinds in format version 2."""
 KNOWN = {1: FIRST_VERSION, 2: SECOND_VERSION, 4: tuple(Op)}
-"""What each format version knows. There is no version 3: it had steps of an allocation that an engine was told."""
+"""The kinds in each format version. There is no version 3: it had steps of an allocation that an engine was told."""
 FIRST_DETAIL, FIRST_READAHEAD = 32, 64
 
 AT_ONCE, SLEPT, NO_MEMORY = range(3)
-"""How a TABLE record says that a cluster's table was had, or not."""
+"""A TABLE record's ways in which a cluster's table was had, or not."""
 
 
 class Record(NamedTuple):
-    """One record; a, b and c mean what docs/traces.md says for each op. c is signed."""
+    """One record; docs/traces.md has the meaning of a, b and c for each op. c is signed."""
 
     op: int
     cpu: int
@@ -146,7 +146,7 @@ def readahead(
     first: int,
     nr: int,
 ) -> list[Record]:
-    """Return the records of a window of readahead around slot `offset`: what it was made from, and what it was.
+    """Return the records of a window of readahead around slot `offset`: the state it was made from, and the window.
 
     `state`: the offset it was last asked for without hits, and the slots of the last window.
     """
@@ -183,7 +183,7 @@ class Validator:
                 raise TraceError(f"record {number}: {fault}")
 
     def fault(self, record: Record) -> str | None:
-        """Return what is wrong with the next record, None if nothing."""
+        """Return the error in the next record, None if there is none."""
         op, cpu, order, type_, a, b, c = record
         if op not in KNOWN[self.version]:
             return f"unknown op {op}"
@@ -213,7 +213,7 @@ class Validator:
         return None
 
     def alloc_fault(self, record: Record) -> str | None:
-        """Return what is wrong with an ALLOC."""
+        """Return the error in an ALLOC."""
         _, cpu, order, type_, a, b, c = record
         if cpu >= self.cpus or order >= ORDERS or b or (c and self.version == 1) or c < 0:
             return f"an ALLOC by CPU {cpu} of order {order}: CPUs are 0 to {self.cpus - 1}, orders 0 to {ORDERS - 1}"
@@ -225,7 +225,7 @@ class Validator:
         return None
 
     def life_fault(self, record: Record) -> str | None:
-        """Return what is wrong with a step in a device's life."""
+        """Return the error in a step of a device's life."""
         op, _, _, type_, a, _, c = record
         now = self.state.get(type_)
         before, after = _LIFE[Op(op)]
@@ -242,7 +242,7 @@ class Validator:
         return None
 
     def register_fault(self, record: Record) -> str | None:
-        """Return what is wrong with a POLICY or a NODE, which name no device."""
+        """Return the error in a POLICY or a NODE, which name no device."""
         op, cpu, _, _, a, b, _ = record
         if op == Op.NODE:
             return f"a NODE of CPU {cpu} with number {a}" if cpu >= self.cpus or a > 15 else None
@@ -253,7 +253,7 @@ class Validator:
         return None
 
     def detail_fault(self, record: Record) -> str | None:
-        """Return what is wrong with a detail."""
+        """Return the error in a detail."""
         op, cpu, order, type_, a, b, c = record
         name = Op(op).name
         if cpu >= self.cpus or order >= ORDERS or c < 0:
@@ -278,7 +278,7 @@ class Validator:
         return None
 
     def window_fault(self, record: Record) -> str | None:
-        """Return what is wrong with a READAHEAD_STATE, or with the READAHEAD behind it."""
+        """Return the error in a READAHEAD_STATE, or in the READAHEAD after it."""
         op, cpu, order, type_, a, b, c = record
         name = Op(op).name
         before, self.window_of = self.window_of, (cpu, type_) if op == Op.READAHEAD_STATE else None

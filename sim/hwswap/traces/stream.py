@@ -19,10 +19,10 @@ from hwswap.traces.in_use import InUse
 from hwswap.traces.phases import FILL_UP, HOLES, PHASES, SINGLE, SMALL, Phase
 
 FEATURES = ("discard", "rotating", "scan", "sequential", "node", "shared", "trunk", "indexed")
-"""What a stream can have beyond what version 1.0 of the engine can do: kinds of devices, and choices of policies."""
+"""Additions of a stream to the features of version 1.0 of the engine: kinds of devices, and choices of policies."""
 
 EVERYTHING = frozenset(FEATURES)
-"""All of them."""
+"""All features."""
 
 CHOICES = {
     "scan": Scan.FREE_FIRST,
@@ -37,7 +37,7 @@ CHOICES = {
 
 @dataclass(frozen=True)
 class Shape:
-    """What a stream is made of.
+    """The sizes and features of a stream.
 
     `clusters` is the engine's store, shared by all devices; `span` bounds the clusters of one device. `features` are
     of FEATURES: discarding devices and discards, rotating devices, and switches to and from choices of policies.
@@ -52,7 +52,7 @@ class Shape:
     features: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        """Refuse what no stream can be made of."""
+        """Refuse sizes and features that no stream can be made of."""
         for name, low, high in (("ops", 1, 10**9), ("devices", 1, 32), ("cpus", 1, 256), ("clusters", 1, 65536)):
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"{name} is {getattr(self, name)}: choose {low} to {high}")
@@ -337,7 +337,7 @@ class Stream:
         return trace.alloc(cpu, order, result)
 
     def some_cpu(self) -> int:
-        """Draw who allocates; the first CPUs do most of it."""
+        """Draw the CPU that allocates; the first CPUs do most of it."""
         return min(self.rng.randrange(self.shape.cpus), self.rng.randrange(self.shape.cpus))
 
     def free(self, type_: int, whole: float) -> trace.Record:
@@ -365,18 +365,18 @@ class Stream:
         return trace.free(self.freeing_cpu(), type_, offset, nr)
 
     def freeing_cpu(self) -> int:
-        """Draw who frees."""
+        """Draw the CPU that frees."""
         return self.rng.randrange(self.shape.cpus)
 
     @staticmethod
     def must(status: Status) -> None:
-        """Insist that the model takes what a stream does."""
+        """Insist that the model accepts a stream's operation."""
         if status != Status.OK:
             raise AssertionError(f"the model refuses a stream's operation with {status.name}")
 
 
 def header(shape: Shape) -> trace.Header:
-    """Return the header of a stream's trace; what is counted is filled in by trace.write."""
+    """Return the header of a stream's trace; trace.write fills in the counts."""
     return trace.Header(
         kind="generated",
         kernel="rules of 7.3.4",

@@ -93,7 +93,7 @@ class Trace:
 
     @property
     def detailed(self) -> bool:
-        """Tell whether it says how the decisions came about, not only what they were."""
+        """Tell whether it says how the decisions came about, too."""
         return any(FIRST_DETAIL <= record.op < FIRST_READAHEAD for record in self.records)
 
     @property
@@ -161,7 +161,7 @@ def devices_needed(records: Iterable[Record]) -> int:
 
 
 def complete(header: Header, records: list[Record]) -> Trace:
-    """Fill in what a header says about its records, and return both as a trace."""
+    """Fill in a header's counts of its records, and return both as a trace."""
     header.counts = count(records, version_of(records))
     header.devices = devices_needed(records)
     header.clusters = clusters_needed(records)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How good the checks are and what is proved: coverage, mutants, formal proofs.
+"""The quality of the checks, and proofs: coverage, mutants, formal proofs.
 
-formal.py, mutate.py and rtl_coverage.py are commands; the others are what they need.
+formal.py, mutate.py and rtl_coverage.py are commands; the others are their parts.
 """

@@ -23,7 +23,7 @@ KINDS = {"v_line": "line", "v_branch": "line", "v_expr": "expression", "v_toggle
 
 
 class Point(NamedTuple):
-    """Something that can be covered: its kind, module, line of the Verilog, and what it is there."""
+    """Something that can be covered: its kind, module, line of the Verilog, and its name there."""
 
     kind: str
     module: str
@@ -37,7 +37,7 @@ class CoverageError(ValueError):
 
 @dataclass(frozen=True)
 class Waiver:
-    """Points that need not be covered: their kind, a module and what there is as regular expressions, and why."""
+    """Points that need not be covered: their kind, regular expressions for module and name, and the reason."""
 
     kind: str
     module: str
@@ -55,7 +55,7 @@ class Waiver:
 
 @dataclass
 class Summary:
-    """How many points there are and were reached, by (module, kind); what was not, and what each waiver explains.
+    """The numbers of points, and of those reached, by (module, kind); those missed, and those that waivers explain.
 
     `waived` counts points by the reason they were left out for, `refuted` has those that were reached in spite of it.
     """
@@ -81,7 +81,7 @@ class Summary:
 
 
 def read_counts(verilog: Sequence[str], files: Iterable[Path]) -> Counter[Point]:
-    """Add up what coverage files count of the lines of a Verilog file."""
+    """Add up the counts of coverage files for the lines of a Verilog file."""
     modules = modules_of(verilog)
     made_out: dict[str, Point] = {}
     """Most files have the same points, each of which is made out once."""
@@ -121,7 +121,7 @@ def read_waivers(path: Path) -> list[Waiver]:
 
 
 def summarise(counts: Counter[Point], waivers: Sequence[Waiver]) -> Summary:
-    """Add up what was reached; unreached points that a waiver explains count in neither number."""
+    """Add up the points reached; unreached points that a waiver explains count in neither number."""
     summary = Summary(idle_waivers=list(waivers))
     for point, count in sorted(counts.items()):
         waiver = next((waiver for waiver in waivers if waiver.covers(point)), None)

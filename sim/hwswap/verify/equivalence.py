@@ -33,13 +33,13 @@ GATES = {
     "$_XNOR_": ("00 1", "11 1"),
     "$_MUX_": ("1-0 1", "-11 1"),
 }
-"""What makes a gate 1, by its inputs A, B and S, as BLIF has it."""
+"""The inputs A, B and S that make a gate 1, as BLIF has it."""
 
 CONFLICTS = 100_000
 """Conflicts of ABC's solver after which a proof has not succeeded: a count, so no verdict depends on the machine."""
 
 SECONDS = 600.0
-"""A proof that takes so long is ended whatever it was to do: its caller is told."""
+"""A proof that takes so long is ended in any case: its caller is told."""
 
 
 class Prover:
@@ -66,7 +66,7 @@ class Prover:
         (folder / "sound.blif").write_text(self.text(0))
 
     def blif(self, gates: dict[Any, tuple[str, list[Any]]], outputs: list[Any]) -> Iterator[str]:
-        """Yield the lines of the netlist; a net that nothing drives is an input, what is undefined too."""
+        """Yield the lines of the netlist; a net that nothing drives is an input, and so is an undefined one."""
         used = {bit for _, pins in gates.values() for bit in pins}.union(outputs)
         inputs = used.difference(gates, "01", self.select)
         yield ".model netlist"

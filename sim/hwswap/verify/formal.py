@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make formal`: proofs of parts of the engine, and a table of what was proved; exit status 1 if one failed."""
+"""`make formal`: proofs of parts of the engine, and a table of them; exit status 1 if one failed."""
 
 import argparse
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ OUTPUT = paths.BUILD / "formal"
 
 
 def rows(verdicts: Sequence[proofs.Verdict]) -> Iterator[tuple[object, ...]]:
-    """Yield what was proved as rows of a table."""
+    """Yield the verdicts as rows of a table."""
     what = {proof.name: f"{proof.name}: {proof.what}" for proof in PROOFS}
     for verdict in verdicts:
         color = "green" if proofs.good(verdict) else "red"
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def complaint(verdict: proofs.Verdict) -> str:
-    """Return what is wrong with a verdict."""
+    """Return the error of a verdict in words."""
     said = f"{verdict.proof}.{verdict.name}: {verdict.result} ({verdict.how})"
     if verdict.trace:
         return f"{said}; counterexample in {verdict.trace}"

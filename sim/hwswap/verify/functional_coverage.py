@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functional coverage: operation x order x cluster state x policy, of what was replayed on the engine.
+"""Functional coverage: operation x order x cluster state x policy, of the operations replayed on the engine.
 
 And, of commands on swap tables, command x status x kind of slot, and windows by policy and size.
 
@@ -81,7 +81,7 @@ class Observed(Allocator):
 
 
 class Functional:
-    """How often each bin was hit, over all traces that were added, and all commands on swap tables."""
+    """The hits of each bin, over all traces that were added, and all commands on swap tables."""
 
     def __init__(self) -> None:
         """Begin with nothing."""
@@ -89,7 +89,7 @@ class Functional:
         self.tables: Counter[TableBin] = Counter()
 
     def add(self, trace: Trace) -> None:
-        """Run a trace of operations through the model and count what happens."""
+        """Run a trace of operations through the model and count its bins."""
         header = trace.header
         model = Observed(max(header.devices, 1), header.cpus, max(header.clusters, 1))
         clusters = ClusterMap()

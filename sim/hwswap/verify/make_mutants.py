@@ -38,7 +38,7 @@ SELECT_BITS = 16
 TOP = "HwSwap"
 COUNT = 420
 PER_LINE = 2
-"""The most faults in what comes from one line of the Verilog."""
+"""The most faults in the cells of one line of the Verilog."""
 
 AT_LEAST = 4
 """Faults in each kind of module, if so many can be had."""
@@ -63,7 +63,7 @@ _SCALA = re.compile(r"([\w/]+/)?(\w+\.scala):(\d+)")
 
 @dataclass(frozen=True)
 class Mutant:
-    """A fault: its number, where it is, and what is changed.
+    """A fault: its number, its place, and the change.
 
     `module` is the kind of module, `wire` a name of the net, with the path of instances. `line` is the line of the
     Verilog, `source` the line of the Chisel source it comes from, if that is known.
@@ -86,7 +86,7 @@ class Mutant:
         return kind_of(self.module)
 
     def __str__(self) -> str:
-        """Say what it is."""
+        """Describe the fault."""
         what = {
             "inv": "inverted",
             "const0": "held at 0",
@@ -162,7 +162,7 @@ def choose(pool: dict[str, dict[int, list[Site]]], count: int, rng: random.Rando
 
 
 def seed_faults(netlist: Netlist, verilog: list[str], places: Iterable[Site], rng: random.Random) -> list[Mutant]:
-    """Draw what is changed at each place; numbered from 1 on, by place."""
+    """Draw the change at each place; numbered from 1 on, by place."""
     modules = modules_of(verilog)
     found = []
     for site in places:

@@ -4,7 +4,7 @@
 Each fault of the model with faults (build/mutants, see make_mutants.py) is switched on in turn while the tests run:
 scripts (hwswap.stimulus) and streams (hwswap.traces.stream), short, fixed by their seeds, and passed by the engine
 without fault. A fault is found by a decision or a word that differs, by one of the RTL's assertions, by the check of
-the bus protocol, or by a hang; one that only costs cycles is not found. What survives is listed, without those that are
+the bus protocol, or by a hang; one that only costs cycles is not found. Survivors are listed, without those that are
 proved to be no faults at all (equivalence.py). Outcomes are kept as they come, so that an interrupted run goes on where
 it stopped; they hold as long as model and tests are the same.
 """
@@ -50,19 +50,19 @@ PATIENCE = 20
 """A test that takes so many times the cycles it takes without fault hangs."""
 
 CPU_SECONDS = 1800
-"""So much CPU time no test takes, with a fault or without: what does is ended, without a verdict."""
+"""No test takes so much CPU time, with a fault or without: one that does is ended, without a verdict."""
 
 HURRY = 5000
 """A register access, or an operation, that takes so many cycles hangs: the small engine is cleared in less."""
 
 NONE = "none"
-"""What a survivor is that is proved to be no fault: it changes nothing, in whatever state and with whatever input."""
+"""A survivor that is proved to be no fault: it changes nothing, in any state and with any input."""
 
 OUT_OF_TIME = "out of time"
-"""What a survivor is of which a proof was ended by the time it took: a survivor, and named."""
+"""A survivor whose proof was ended by the time it took: a survivor, and named."""
 
 NO_VERDICT = "no verdict"
-"""How a test ended that says nothing of a fault: the program was killed, or the simulation itself gave up."""
+"""The end of a test that says nothing of a fault: the program was killed, or the simulation itself gave up."""
 
 
 class MutateError(RuntimeError):
@@ -147,7 +147,7 @@ MODEL = paths.BUILD / "model-mutants"
 
 @dataclass
 class Outcome:
-    """What became of a fault: `by` which test ("" for a survivor), how ("difference", ...), and what was said.
+    """The outcome of a fault: found `by` a test ("" for a survivor), how ("difference", ...), and the test's output.
 
     How is "" for a survivor, NONE or OUT_OF_TIME by the proof that it is no fault.
     """
@@ -163,7 +163,10 @@ class Outcomes:
     """Outcomes by their faults, kept on disk as they come, a line of JSON each."""
 
     def __init__(self, path: Path, key: str) -> None:
-        """Read what is there; with another key, which names model and tests, or without a verdict it does not count."""
+        """Read the outcomes that are there.
+
+        One with another key, which names model and tests, or without a verdict does not count.
+        """
         self.path, self.key = path, key
         self.lock = threading.Lock()
         self.known: dict[int, Outcome] = {}
@@ -192,7 +195,7 @@ def write_tests(folder: Path) -> str:
 
 
 def how(said: str) -> str:
-    """Tell by what a test found a fault; what is none of these is no verdict on it."""
+    """Return how a test found a fault; any other output is no verdict on it."""
     for kind, pattern in (
         ("assertion", r"an assertion of the RTL failed"),
         ("hang", r"waited \d+ cycles|has not (completed|answered|ended)|hangs"),
@@ -205,7 +208,7 @@ def how(said: str) -> str:
 
 
 def attempt(test: MutationTest, model: Path, tests: Path, fault: int, cycles: int = 0) -> tuple[str | None, str]:
-    """Run a test on a fault, for `cycles` cycles at most; return how it found the fault, and what it said.
+    """Run a test on a fault, for `cycles` cycles at most; return how it found the fault, and its output.
 
     A hang is a number of cycles: time would find other hangs on another machine, or beside other programs. A test that
     passed has found nothing: None. One that was killed, or whose simulation gave up (a loop of gates that does not
@@ -273,7 +276,7 @@ def try_all(numbers: Sequence[int], jobs: int, outcomes: Outcomes) -> None:
 
 
 def proved(number: int, prover: Prover) -> str:
-    """Tell what a survivor is: NONE, OUT_OF_TIME, or "" if nothing is proved of it."""
+    """Return the proof of a survivor: NONE, OUT_OF_TIME, or "" if nothing is proved of it."""
     try:
         return NONE if prover.no_fault(number) else ""
     except yosys.OutOfTimeError:

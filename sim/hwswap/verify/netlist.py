@@ -3,8 +3,8 @@
 
 A bit of a port is live if some path leads from it to an output of the design, through registers and memories too. The
 paths follow single bits where a cell treats its bits one by one, so that a bit of a wide register that nobody looks at
-is not live, though its neighbours are. What is not live cannot change any output, ever: that is proved by the netlist's
-structure alone, without any assumption on values.
+is not live, though its neighbours are. A net that is not live cannot change any output, ever: that is proved by the
+netlist's structure alone, without any assumption on values.
 """
 
 import re
@@ -77,7 +77,7 @@ class Netlist:
     """A design of one module."""
 
     def __init__(self, values: dict[str, Any], top: str) -> None:
-        """Take what `write_json` wrote, as `json.load` read it."""
+        """Take the netlist of `write_json`, as `json.load` read it."""
         module = values["modules"][top]
         self.cells = {name: self.cell(name, value) for name, value in module["cells"].items()}
         self.outputs = [

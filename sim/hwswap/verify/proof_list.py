@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Proof:
-    """What is proved of one part, and how.
+    """A proof of one part, and its method.
 
     `part` names the file that EmitProofs writes, `source` the one in hw/formal, whose module is <source>_proof; both
     are the proof's name if none is given. `method` is "induction", "reachability" or "bounded"; `depth` the most cycles
@@ -43,7 +43,7 @@ MOVES = (
     "a cluster goes to the list it is on",
     "a list's ends are read during a move",
 )
-"""What the lists ask of those that move clusters."""
+"""The requirements of the lists on units that move clusters."""
 
 WIDE = {"SLOTS": 512, "WORDS": 16}
 PROOFS = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Formal proofs of parts of the engine: what hw/formal says of them, by Yosys and ABC.
+"""Formal proofs of parts of the engine: the properties in hw/formal, by Yosys and ABC.
 
 A proof is a SystemVerilog module in hw/formal around a part of the engine
 (hw/src/main/scala/hwswap/formal/EmitProofs.scala).
@@ -31,16 +31,16 @@ LIMIT, BREAKING_LIMIT = 3600.0, 300.0
 """Seconds for a proof, and for the counterexample of one assertion in the mutants."""
 
 BEFORE = 8
-"""How many steps from cell to wire or wire to cell faults are away from an assertion that others do not break."""
+"""The distance of faults from an assertion that others do not break, in steps from cell to wire or wire to cell."""
 
 ASSERTED = re.compile(r"was asserted in frame (\d+)")
-"""What ABC says of a counterexample."""
+"""ABC's message of a counterexample."""
 
 FAILED = re.compile(r"^Failed assertion (\S+) at", re.MULTILINE)
-"""What Yosys says of an assertion that fails while it plays a counterexample."""
+"""Yosys's message of an assertion that fails while it plays a counterexample."""
 
 SAYS = re.compile(r'\$error\("Assertion failed: (.*?)(?:\\n)?"\)')
-"""What an assertion of the part says in its Verilog."""
+"""The message of one of the part's own assertions in its Verilog."""
 
 LEMMAS = frozenset({"order", "legal"})
 """Properties of the specification alone, which no fault in the part can break."""
@@ -52,7 +52,7 @@ PROVED = ("unbounded", "bounded")
 
 @dataclass
 class Verdict:
-    """What came out for one property: "unbounded", "bounded", "failed" or "unknown", and how.
+    """The result for one property: "unbounded", "bounded", "failed" or "unknown", and how.
 
     `breakable` tells how long the counterexamples in mutants are that its assertions have, `idle` names the assertions
     that have none.
@@ -112,7 +112,7 @@ class Session:
     """One proof being worked on, in a folder of its own."""
 
     def __init__(self, proof: Proof, parts: Path, folder: Path) -> None:
-        """Prepare it; `parts` holds what EmitProofs wrote."""
+        """Prepare it; `parts` holds the files of EmitProofs."""
         self.proof = proof
         self.part = parts.resolve() / proof.emitted  # as Yosys names it, too
         self.folder = folder / proof.name
@@ -124,7 +124,7 @@ class Session:
         return yosys.run(commands, self.folder / f"{log}.log", self.folder, timeout=1800)
 
     def abc(self, commands: str, limit: float | None = None) -> str:
-        """Run ABC in the proof's folder; return what it said, "" if the limit, LIMIT by default, was too short."""
+        """Run ABC in the proof's folder; return its output, "" if the limit, LIMIT by default, was too short."""
         return yosys.abc(commands, self.folder, limit or LIMIT) or ""
 
     def prepare(self) -> dict[str, list[str]]:
@@ -194,7 +194,7 @@ class Session:
     def seed_faults(self, seed: int, before: str = "") -> None:
         """Put faults into the part, of which an input that never changes chooses one: faulty.il, or near.il.
 
-        They are chosen in a copy without the part's own assertions, so that none of them lies in the logic of these
+        They are chosen in a copy without the part's own assertions, so that none lies in the logic of these
         alone. With `before`, an assertion, they are in what stands shortly before it alone: a sample of a large part
         may miss that.
         """
@@ -262,7 +262,7 @@ class Session:
         return [cell for half in halves for cell in self.unbroken(name, half)]
 
     def says(self, cell: str) -> str:
-        """Return what one of the part's own assertions says in the Verilog; of others, the name."""
+        """Return the message of one of the part's own assertions in the Verilog; of others, the name."""
         if property_of(cell) != OWN:
             return cell
         flat = (self.folder / "flat.il").read_text()
@@ -310,7 +310,7 @@ class Session:
 
 
 def prove(proof: Proof, parts: Path, folder: Path, seed: int, say: Callable[[str], None]) -> list[Verdict]:
-    """Prove everything of one part, and see that each property can fail; `say` hears what is being done."""
+    """Prove everything of one part, and see that each property can fail; `say` gets the progress."""
     begin = time.monotonic()
     session = Session(proof, parts, folder)
     say(f"{proof.name}: preparing")

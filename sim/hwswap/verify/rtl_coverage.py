@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make coverage`: what the simulations reach of the engine, and what they do not.
+"""`make coverage`: the parts of the engine that the simulations reach, and those that they do not.
 
 Runs random streams, recorded traces, scripts of bus accesses and the cocotb cases on engines built with line and toggle
 coverage, adds the files up, and counts the functional bins of the streams and traces. Fails when lines or toggles are
-reached by less than 95 %, or when a functional bin is empty. What was missed is in build/coverage/missed.txt.
+reached by less than 95 %, or when a functional bin is empty. build/coverage/missed.txt has the points missed.
 """
 
 import argparse
@@ -36,7 +36,7 @@ DATA = paths.ROOT / "tests/data"
 GOALS = {"line": 95, "toggle": 95}
 """Percent of them that must be reached."""
 SHORT_GOALS = {"line": 93, "toggle": 82}
-"""What the short form reaches at least: less means that something it runs does less than it did."""
+"""The least that the short form reaches: less means that something it runs does less than it did."""
 
 SHAPES = [
     *[STREAMS[name] for name in ("small", "medium", "large", "one-cpu", "full")],
@@ -56,7 +56,7 @@ COCOTB = "none or both"
 """The paces of the buses that the cocotb cases are run at."""
 
 EXAMPLES = 3
-"""How many of the points that a waiver is wrong about are named."""
+"""The most points to name for a waiver that is wrong about them."""
 
 TIMEOUT = 3600.0
 """Seconds for one run on the engine."""
@@ -124,7 +124,7 @@ def cocotb() -> None:
 
 
 def run_on_engine(name: str, command: list[str | Path]) -> None:
-    """Carry a run out and leave its coverage; what the engine does must be right."""
+    """Carry a run out and leave its coverage; the engine's results must be right."""
     command = [*command, "--coverage", OUTPUT / f"{name}.dat"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
     if done.returncode:
@@ -146,7 +146,7 @@ def simulate(short: bool, functional: Functional) -> None:
 
 
 def table_of(summary: Summary) -> Table:
-    """Return what was reached of each module as a table."""
+    """Return the coverage of each module as a table."""
     table = printed.table("coverage of the engine's Verilog", ("module", "lines", "toggles"))
     for module in sorted({module for module, _ in summary.points}):
         both = ((module, "line"), (module, "toggle"))
@@ -172,7 +172,7 @@ def faults(summary: Summary, functional: Functional, short: bool) -> Iterator[st
 
 
 def report(summary: Summary, functional: Functional, short: bool, folder: Path = OUTPUT) -> int:
-    """Print and write what was reached; return the exit status."""
+    """Print and write the coverage; return the exit status."""
     OUT.print(table_of(summary))
     for reason, number in summary.waived.most_common():
         OUT.print(f"left out: {number:,} points: {reason}", highlight=False, soft_wrap=True)

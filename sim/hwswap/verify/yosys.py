@@ -18,11 +18,11 @@ for line in sys.stdin:
 
 
 class YosysError(RuntimeError):
-    """Yosys or ABC did not do what was asked; the message is one sentence and the end of the log."""
+    """Yosys or ABC failed; the message is one sentence and the end of the log."""
 
 
 class OutOfTimeError(RuntimeError):
-    """A proof was ended by its time, whatever it was to do: nothing is known."""
+    """A proof was ended by its time: nothing is known."""
 
 
 def abc_program() -> Path:
@@ -34,7 +34,7 @@ def abc_program() -> Path:
 
 
 def run(commands: Iterable[str], log: Path, cwd: Path | None = None, timeout: float | None = None) -> str:
-    """Run Yosys commands, one design through all of them, in a process of its own; return what it said.
+    """Run Yosys commands, one design through all, in a process of its own; return its output.
 
     File names in `commands` are relative to `cwd`. The log stays in `log`.
     """
@@ -58,7 +58,7 @@ def run(commands: Iterable[str], log: Path, cwd: Path | None = None, timeout: fl
 
 
 def abc(commands: str, cwd: Path, timeout: float) -> str | None:
-    """Run ABC commands (separated by semicolons); return what it said, None if `timeout` seconds were not enough."""
+    """Run ABC commands (separated by semicolons); return its output, None if `timeout` seconds were not enough."""
     try:
         done = subprocess.run(
             [abc_program(), "-q", commands], cwd=cwd, capture_output=True, text=True, timeout=timeout, check=False

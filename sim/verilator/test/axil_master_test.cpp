@@ -7,7 +7,7 @@
 namespace hwswap::test {
 namespace {
 
-/// What a slave drives that takes nothing and answers nothing.
+/// Outputs of a slave that takes nothing and answers nothing.
 constexpr AxilResponse quiet{};
 
 AxilResponse takes_read() {

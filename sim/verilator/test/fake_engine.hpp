@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small engine for tests of what is around it.
+// A small engine for tests of the code around it.
 #pragma once
 
 #include "bus/bus_memory.hpp"
@@ -71,7 +71,7 @@ public:
     return rose;
   }
 
-  /// What CONTROL.RESET does to the count of passes.
+  /// Clear the count of passes, as CONTROL.RESET does.
   void clear_passes() { passes_ = 0; }
 
   /// Let `count` cycles pass.

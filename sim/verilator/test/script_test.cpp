@@ -20,7 +20,7 @@ protected:
     return read_script(path);
   }
 
-  /// What playing says: "" when all was as it must be, and the message of what went wrong otherwise.
+  /// Play a script; return "" when all was as it must be, and the error's message otherwise.
   /// The engine is at work until cycle `busy`.
   std::string outcome(const std::string &lines, uint64_t busy = 0) const {
     const Script made = script("memory 4096\n" + lines);
@@ -85,7 +85,7 @@ TEST_F(ScriptTest, WhatTheEngineWritesElsewhereIsFound) {
 }
 
 TEST_F(ScriptTest, BeatsAreCounted) {
-  // The fake engine's registers are plain words, so what they say is what was written.
+  // The fake engine's registers are plain words, so they read as written.
   EXPECT_EQ(outcome("mark\nbeats 0x80 0x88\n"), "");
   EXPECT_EQ(outcome("mark\nwrite 0x80 7 0xff\nbeats 0x80 0x88\n"), "line 4 (): register 0x80 is 0x7 and must be 0x0");
 }

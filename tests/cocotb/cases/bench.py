@@ -29,16 +29,16 @@ TIMEOUT_CYCLES = 200_000
 """Nothing the tests wait for takes this long."""
 
 GUARD = 0xA5
-"""What host memory holds in the ring of commands, and around results; the engine must leave it."""
+"""The content of host memory in the ring of commands, and around results; the engine must leave it."""
 
 ADDRESSES = 1 << 64
 
 SIZES = Sizes(*(int(os.environ.get(f"HWSWAP_{name}", "0")) for name in ("DEVICES", "CPUS", "CLUSTERS")))
-"""What the engine was built for; its engine of grants alone has no devices."""
+"""The sizes of the engine; one of grants alone has no devices."""
 
 
 class Layout(NamedTuple):
-    """Where the shared structures lie."""
+    """The places of the shared structures."""
 
     commands: int
     completions: int
@@ -141,7 +141,7 @@ class Bench:
         await self.until_field(m.CONTROL_OFFSET, m.CONTROL_RESET, 0, "CONTROL.RESET stays 1")
 
     async def reset_by_register(self) -> None:
-        """RESET, with a bus that refuses nothing: nothing is left of what was."""
+        """RESET, with a bus that refuses nothing: nothing is left of the state before."""
         self.memory.allow_all()
         await self.write(m.CONTROL_OFFSET, m.CONTROL_RESET.put(1))
         await self.until_field(m.CONTROL_OFFSET, m.CONTROL_RESET, 0, "CONTROL.RESET stays 1")
@@ -216,7 +216,7 @@ class Bench:
     async def until(
         self, holds: Callable[[], Awaitable[bool]], said: str, every: int = 20, cycles: int = TIMEOUT_CYCLES
     ) -> None:
-        """Wait until something holds, and look every few cycles; AssertionError with what is said if it never does."""
+        """Wait until something holds, and look every few cycles; AssertionError with the message if it never does."""
         for _ in range(0, cycles, every):
             if await holds():
                 return
@@ -303,7 +303,7 @@ class Bench:
         await self.play()
 
     async def play(self, commands: bool = True) -> None:
-        """Do what has come into the script; AssertionError if anything is not as it must be.
+        """Play the lines that have come into the script; AssertionError if anything is not as it must be.
 
         Args:
             commands: there are some in it, whose completions it takes; nobody else waits for any.

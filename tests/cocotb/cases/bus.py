@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes over the port of an engine's DMA, burst by burst."""
+"""The traffic at the port of an engine's DMA, burst by burst."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from cases.bench import Bench
 
 
 class Bus:
-    """What goes over the engine's port, seen where host memory takes it."""
+    """The traffic at the engine's port, seen where host memory takes it."""
 
     def __init__(self, bench: Bench) -> None:
         """Listen to all addresses, and words to write."""
@@ -61,7 +61,7 @@ class Bus:
         return all(channel.empty() for channel in channels) and not waiting and not valid and owed == self.words
 
     async def stays(self) -> None:
-        """See that what the engine offers is there, and the same, until it is taken."""
+        """See that the engine's offers are there, and the same, until they are taken."""
         dut = self.bench.dut
         channels = {
             "ar": ("araddr", "arlen", "arid"),

@@ -61,7 +61,7 @@ class Page:
 
 @cocotb.test()
 async def all_cpus_and_the_ring_at_once_never_share_a_slot(dut):
-    """Four pages and the ring work at the same time; who comes first is open, so slots are followed with sets."""
+    """Four pages and the ring work at the same time; the order is open, so slots are followed with sets."""
     bench = await Bench.start(dut)
     setup = []
     for type_ in range(3):

@@ -33,10 +33,10 @@ def overlap(one: range, other: range) -> bool:
 
 
 class Cell:
-    """A field of the table: an engine, one of its rows, and what is wrong."""
+    """A field of the table: an engine, one of its rows, and the error."""
 
     def __init__(self, bench: Bench, row: Row) -> None:
-        """Begin with an engine behind a reset."""
+        """Begin with an engine after a reset."""
         self.bench, self.row, self.bus = bench, row, Bus(bench)
         self.hole: range | None = None
         self.closed = 0
@@ -50,7 +50,7 @@ class Cell:
         return cell if row.needs in cell.world.has else None
 
     async def again(self, low_bits: bool = False, **places: int) -> None:
-        """RESET, and begin anew: nothing is left of what was."""
+        """RESET, and begin anew: nothing is left of the state before."""
         bench = self.bench
         await bench.reset_by_register()
         assert self.bus.at_rest(), "a burst is left half"
@@ -72,7 +72,7 @@ class Cell:
         self.seen()
 
     def seen(self) -> None:
-        """Each burst lies in what there is to read, or to write, and in a DMA window."""
+        """See that each burst lies in a zone to read, or to write, and in a DMA window."""
         zones = {
             name: range(self.world.at[name], self.world.at[name] + zone.size) for name, zone in self.world.zones.items()
         }
@@ -105,7 +105,7 @@ class Cell:
     # The cells
 
     async def open_but(self, start: int) -> None:
-        """Let the windows permit everything, but in one page not what the row does."""
+        """Let the windows permit everything, but in one page not the row's access."""
         self.hole = range(start, start + PAGE)
         pieces = [
             (0, start, True, True),
@@ -117,12 +117,12 @@ class Cell:
         for number, piece in zip(others, pieces, strict=True):
             await self.bench.window(number, *piece)
         await self.bench.window(self.world.window, 0, 0, read=False, write=False)
-        # What was permitted before may still come to the bus.
+        # Bursts that were permitted before may still come to the bus.
         await self.bench.cycles(20)
         self.closed = len(self.bus.bursts)
 
     async def at_window(self, edge: int, upper: bool, place: int, low_bits: bool, fits: bool) -> None:
-        """Place what the row transfers at the end of a window, with its last beat, or its first, outside or not."""
+        """Place the row's transfer at the end of a window, with its last beat, or its first, outside or not."""
         await self.again(low_bits, **{self.row.zone: place})
         hole = edge if upper else edge - PAGE
         await self.armed(self.row, lambda: self.open_but(hole))
@@ -147,8 +147,8 @@ class Cell:
             assert m.DMA_REFUSED_ADDR.get(word) << 3 in self.hole
             assert m.DMA_REFUSED_WRITE.get(word) == self.row.write
         await self.ended()
-        # The gate has handed on one burst to read, and one to write. What was begun still completes, and a cluster's
-        # dump still ends: that is a burst, and another one if it crosses a multiple of 128 bytes.
+        # The gate has handed on one burst to read, and one to write. Commands already begun still complete, and a
+        # cluster's dump still ends: that is a burst, and another one if it crosses a multiple of 128 bytes.
         late = self.bus.bursts[bursts:]
         dumped = [burst for write, burst in late if write and self.is_in("dump", burst)]
         written = [burst for write, burst in late if write and not self.is_in("completions", burst)]
@@ -166,7 +166,7 @@ class Cell:
         return burst.start in range(start, start + self.world.zones[zone].size)
 
     async def ended(self) -> None:
-        """What was under way when the engine stopped has ended, and in time."""
+        """Wait until the work under way when the engine stopped has ended, in time."""
         bench = self.bench
         for _ in range(IN_FLIGHT // QUIET):
             bursts = len(self.bus.bursts)
@@ -177,7 +177,7 @@ class Cell:
         raise AssertionError("a stopped engine goes on")
 
     async def fails(self) -> None:
-        """The row's work is told; nothing is done from then on, whatever is asked for."""
+        """See that the row's work is told of the error, and that nothing is done from then on, on any command."""
         if self.row.failed:
             await self.row.failed(self.world)
         await self.does_nothing()

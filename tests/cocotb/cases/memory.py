@@ -19,8 +19,8 @@ class HostMemory(MemoryInterface):
     """Sparse 64-bit host memory that can refuse accesses.
 
     Attributes:
-        denied: where all accesses of the engine are refused.
-        denied_writes: where those are that write.
+        denied: ranges in which all accesses of the engine are refused.
+        denied_writes: ranges in which its writes are.
         beats: words that the engine has asked to read, and to write.
         writes: address and length of each piece that the engine has written.
     """

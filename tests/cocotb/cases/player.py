@@ -19,7 +19,7 @@ class Player:
 
     Attributes:
         named: addresses of all words of memory that a line has named.
-        note: what comes next, for messages.
+        note: the name of the next lines, for messages.
     """
 
     def __init__(self, bench: "Bench", base: int) -> None:

@@ -20,11 +20,11 @@ class Row:
     Attributes:
         name: of the row.
         master: as masters.py names it.
-        zone: what is read, or written.
+        zone: the zone that is read, or written.
         work: makes it, and sees that it is right.
-        needs: what an engine has that makes it.
-        failed: sees what the work is told when the transfer fails.
-        refused: sees what it is told by an engine that had stopped before.
+        needs: parts of an engine that makes it.
+        failed: checks the error that the work is told when the transfer fails.
+        refused: checks the answer of an engine that had stopped before.
         stage: of the work, before which others read or write the zone, too.
     """
 

@@ -9,7 +9,7 @@ from cases.bench import ADDRESSES, SIZES, Bench
 from cases.player import Player
 
 PLAYED = {"operations": {"rounds": 2000}, "registers": {}, "errors": {}, "tables": {}, "corners": {}}
-"""Scripts that take a minute at most, with what their generators are given."""
+"""Scripts that take a minute at most, with the arguments of their generators."""
 
 
 @cocotb.parametrize(name=list(PLAYED))

@@ -51,7 +51,7 @@ class BenchTables(TableHost):
             self.memory.put(at, [int.from_bytes([GUARD] * 8)] * (TARGET_BYTES // 8))
 
     async def run(self, *commands: Command) -> list[Answer]:
-        """Do what waits, and commands; answers and memory have to be the model's.
+        """Carry out what waits, and commands; answers and memory have to be the model's.
 
         Returns:
             The answers to the commands.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Swap tables: what the scripts (scripts.py) do not have, and what goes wrong.
+"""Swap tables: cases that the scripts (scripts.py) do not have, and errors.
 
 Tables lie anywhere in 64-bit space, many commands are given at once, and after each batch all of memory is compared.
 """
@@ -71,7 +71,7 @@ async def a_table_that_was_taken_is_not_touched(dut):
 
 @cocotb.test()
 async def nothing_is_written_after_an_error_of_a_read(dut):
-    """Of a table, at the start of what a command changes and in the middle; other errors are in masters.py."""
+    """Of a table, at the start of a command's range and in the middle; other errors are in masters.py."""
     bench, host = await start(dut)
     for opcode in (Opcode.TABLE_FILL, Opcode.TABLE_CLEAR, Opcode.TABLE_REPLACE):
         for slot in (3, 150):

@@ -28,7 +28,7 @@ from cases.tabled import BenchTables
 PAGE = 4096
 RING_LOG2 = 2
 GIVEN = 9
-"""Tables of one TABLE_GIVE: more than a multiple of what its address is aligned to."""
+"""Tables of one TABLE_GIVE: more than a multiple of its address's alignment."""
 
 ALLOCATES, TABLED = 0, 3
 """The device that the core allocates of, and the one whose tables are searched."""
@@ -44,7 +44,7 @@ LAST_CLUSTERS = 4
 
 @dataclass(frozen=True)
 class Zone:
-    """A thing in host memory: its bytes, what its address is a multiple of, the register that has the address."""
+    """A thing in host memory: its bytes, its alignment, the register that has its address."""
 
     size: int
     align: int = 64
@@ -76,9 +76,9 @@ class World:
     """An engine after a reset, told of everything and at rest.
 
     Attributes:
-        zones: what there is; `at` has the address of each.
+        zones: all zones; `at` has the address of each.
         window: the DMA window that permits everything; the others permit nothing.
-        stages: done when the work under way gets there, once: a name, and what is done.
+        stages: done when the work under way gets there, once: a name, and the action.
     """
 
     def __init__(self, bench: Bench, caps: int, ring_log2: int) -> None:
@@ -159,7 +159,7 @@ class World:
         await self.table(Opcode.TABLE_GIVE, "source", nr=1)
 
     async def reached(self, stage: str) -> None:
-        """Do what is to be done at a stage."""
+        """Do a stage's action, if there is one."""
         if stage in self.stages:
             await self.stages.pop(stage)()
 
@@ -210,7 +210,7 @@ class World:
         await self.table(Opcode.TABLE_SCAN, "bitmap", arg0=1 << kind << 32, arg1=SLOTS)
 
     async def range(self) -> None:
-        """See of what kind each word is."""
+        """Ask for the kind of each word."""
         await self.table(Opcode.TABLE_RANGE, "range", nr=SLOTS)
 
     async def count(self) -> None:

@@ -3,7 +3,7 @@
 # The first slot, both sides of two borders of clusters, all of the fifth cluster, the last slot.
 BAD="1 511 512 1023 1024 $(seq 2048 2559) 4095"
 
-# bad_sums DISK: sums of what is in them
+# bad_sums DISK: sums of their content
 bad_sums() {
 	local slot
 	for slot in 1 511 512 1023 1024 4095; do on_disk "$1" $slot 1; done

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# The count in a table's word ends at 14; what is above is kept elsewhere.
+# The count in a table's word ends at 14; higher counts are kept elsewhere.
 on /dev/ram0 && holder all 1024 || exit 1
 for sharers in 1 13 14 15 16 100; do
 	tell all "fill $sharers" out "fork $sharers"

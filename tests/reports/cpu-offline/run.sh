@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 CPUS=/sys/devices/system/cpu
-# blink SEED: takes CPUs 1 to 3 off and on again, so that one of them is away most of the time
+# blink SEED: takes CPUs 1 to 3 off and on again, so that one is away most of the time
 blink() {
 	while [ ! -f /tmp/stop ]; do
 		for cpu in 1 3 2; do

@@ -12,7 +12,7 @@ check "all slots that there are" swapctl on /dev/ram0
 equal "all but the header's can be used" $((8191 * 4)) "$(meminfo SwapTotal)"
 swapctl off /dev/ram0
 
-# Fewer: what lies after them stays as it was.
+# Fewer: data after them stays as it was.
 dd if=/dev/urandom of=/dev/ram1 bs=4096 count=8192 conv=fsync 2>/dev/null
 before=$(on_disk /dev/ram1 5001 3191)
 header /dev/ram1 5000

@@ -2,7 +2,7 @@
 
 on /dev/ram0 -p 1 || exit 1
 small=$(meminfo SwapTotal)
-# They keep what is written, which is little.
+# They keep all data written, which is little.
 nullb 0 4194304 && nullb 1 8388608 && nullb 2 16777216 || exit 1
 
 # large DEVICE LAST_PAGE: on, used before the small one, and off while it is used

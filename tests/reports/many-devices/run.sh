@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# MAX_SWAPFILES of the guest's kernel: 32, less what entries for migration and markers take.
+# MAX_SWAPFILES of the guest's kernel: 32, less those that entries for migration and markers take.
 MOST=28
 
 areas() { sed 1d /proc/swaps | wc -l; }

@@ -17,13 +17,13 @@ paged() {
 split() { for size in $SIZES; do folios "$size" swpout_fallback; done | awk '{ sum += $1 } END { print sum }'; }
 
 on /dev/ram0 || exit 1
-# What hours do: five sizes come and go, while the mix changes, on swap that is 85 % full.
+# The work of hours: five sizes come and go, while the mix changes, on swap that is 85 % full.
 right "every byte of the mix is right" swapmix --fill 40m --churn 120m --seed 12
 equal "the kernel counts each folio once" "$(paged)" "$(placed)"
 figure split "$(split)"
 check "no slot of the mix is left behind" until_true 20 swap_is_empty
 
-# Alone, folios of 64 kB fit: what the mix had is free.
+# Alone, folios of 64 kB fit: the mix's slots are free.
 before=$(folios 64 swpout_fallback)
 right "every byte of large folios is right" swapmix --sizes 64k --fill 40m --churn 80m --seed 13
 equal "none is split" "$before" "$(folios 64 swpout_fallback)"

@@ -4,7 +4,7 @@ BAD=/sys/kernel/config/nullb/nullb0/badblocks
 # sectors SLOT: of a page
 sectors() { echo "$(($1 * 8))-$(($1 * 8 + 7))"; }
 
-# Page by page: what one error does to pages that are read with it is another report.
+# Page by page: another report has the effect of one error on pages that are read with it.
 echo 0 >/proc/sys/vm/page-cluster
 nullb 0 64 && on /dev/nullb0 && group max || exit 1
 holder victim 1024 in_group && holder other 1024 in_group || exit 1

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # all_out NAME PAGES: whether so many are in swap. Once all slots are in use no allocation looks at the device, and a
-# worker has to take back what only the swap cache holds: what is tried before that fails, unpatched, too.
+# worker has to take back slots that only the swap cache holds: attempts before that fail, unpatched, too.
 all_out() { [ "$(ask "$1" out)" -ge "$2" ]; }
 
-# Not synchronous: what is read back stays in the swap cache. A rotating one reclaims by another way.
+# Not synchronous: pages read back stay in the swap cache. A rotating one reclaims by another way.
 for rotational in 0 1; do
 	nullb $rotational 64 rotational=$rotational irqmode=2 completion_nsec=20000 && on /dev/nullb$rotational || exit 1
 	cached=cached$rotational

@@ -2,8 +2,8 @@
 // tables: pages that go out while there is no memory for tables of clusters.
 //
 // A cluster gets its table when it is first used, from memory above half of the reserve (vm.min_free_kbytes), first
-// without sleeping, then with. So the reserve is set to a multiple of what is free, after the free memory was made
-// small: no table can be had, while page-outs go on, and another process frees what it has in swap.
+// without sleeping, then with. So the reserve is set to a multiple of the free memory, after that was made small: no
+// table can be had, while page-outs go on, and another process frees its pages in swap.
 // Then the reserve is set back. Prints a line of JSON.
 
 #include "common.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // zeros ROUNDS SEED: pages that are all zeros or are not, in every mixture within 64 kB, go out one by one and come
-// back as large folios where the kernel may read so. What was a page of zeros in one round is none in the next, so a
+// back as large folios where the kernel may read so. A page of zeros in one round is none in the next, so a
 // slot whose mark of zeros is old gives wrong bytes. Prints a line of JSON.
 
 #include "common.h"

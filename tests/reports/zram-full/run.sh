@@ -5,7 +5,7 @@ echo 64M >/sys/block/zram0/disksize && on /dev/zram0 || exit 1
 group 20m || exit 1
 in_group swapmix --fill 60m --churn 60m >/tmp/mix.out 2>&1 &
 process=$!
-# Until it churns in what is nearly full.
+# Until it churns in a nearly full area.
 nearly_full() { [ "$(used /dev/zram0)" -gt 59000 ]; }
 until_true 120 nearly_full
 within "swap is nine tenths full" 58000 65532 "$(used /dev/zram0)"

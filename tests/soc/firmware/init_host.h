@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the initramfs's program has from the kernel's nolibc, on the host. Its files are those below $HOST_ROOT; what it
- * writes to them, and its system calls, go to the file $HOST_LOG instead, a line each. With $HOST_DAMAGE a bit of what
- * is paged out changes.
+ * The functions that the initramfs's program has from the kernel's nolibc, on the host. Its files are those below
+ * $HOST_ROOT; its writes to them, and its system calls, go to the file $HOST_LOG instead, a line each. With
+ * $HOST_DAMAGE a bit of the pages that go out changes.
  */
 #define _GNU_SOURCE
 #include <ctype.h>

@@ -23,7 +23,7 @@ constexpr uint8_t size_8_bytes = 3;
   throw EngineError(text.str());
 }
 
-/// `last`: what must have stayed as it was, as it was not accepted; or null.
+/// `last`: the request before, which was not accepted and must not have changed; or null.
 void check_address(const char *channel, const AxiAddress &now, const AxiAddress *last) {
   if (last && now != *last)
     broken(channel, "the request changed before it was accepted", last->address);

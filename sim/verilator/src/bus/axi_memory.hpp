@@ -12,7 +12,7 @@
 
 namespace hwswap {
 
-/// How the modelled memory behaves in time; in engine clock cycles.
+/// Timing of the modelled memory, in engine clock cycles.
 struct AxiTiming {
   /// From the address handshake to the first beat read, and from the last beat written to its response; at least 1.
   unsigned latency = 16;
@@ -28,7 +28,7 @@ struct AxiTiming {
 /// order that AXI4 allows, which is that of the addresses among bursts of one identifier.
 ///
 /// Words are written when the response becomes visible and read when the beat becomes visible, each word by one
-/// access of the BusMemory. Beats outside the memory are answered with SLVERR. What breaks the rules the engine was
+/// access of the BusMemory. Beats outside the memory are answered with SLVERR. A breach of the rules the engine was
 /// built to (INCR bursts of 8-byte beats, at most 16, inside 4 KiB, signals steady until ready) throws EngineError.
 class AxiMemory {
 public:
@@ -40,7 +40,7 @@ public:
   /// A rising clock edge, at which the engine drove `in` and this slave drove signals().
   void clock(const AxiRequest &in);
 
-  /// Take and answer nothing from here on, or again; what is visible stays.
+  /// Take and answer nothing from here on, or again; visible answers stay.
   void hold(bool on) {
     held_ = on;
     if (on)
@@ -72,7 +72,7 @@ private:
     unsigned done = 0;
     /// First cycle in which the answer may be visible.
     uint64_t due = 0;
-    /// What is to be written.
+    /// The beats to write.
     std::vector<WriteBeat> data = {};
   };
 
@@ -95,7 +95,7 @@ private:
   AxiResponse out_;
   std::deque<Burst> reads_;
   std::deque<Burst> writes_;
-  /// Which of them the visible beat and the visible answer belong to.
+  /// The bursts that the visible beat and the visible answer belong to.
   size_t reading_ = 0, answering_ = 0;
   /// Data beats that have arrived and belong to no burst yet, in order.
   std::deque<WriteBeat> beats_;

@@ -22,7 +22,7 @@ void AxilMaster::start_write(uint32_t address, uint64_t data, uint8_t strobes) {
   offer();
 }
 
-/// What is offered stays until it is taken; what is not may be, each by itself. An answer is taken in a cycle or not.
+/// An offer stays until it is taken. Each channel makes its offers by itself. An answer is taken in a cycle or not.
 void AxilMaster::offer() {
   if (!out_.arvalid && !read_addresses_.empty() && !stall()) {
     out_.araddr = read_addresses_.front();

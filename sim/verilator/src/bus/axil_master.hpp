@@ -10,7 +10,7 @@
 namespace hwswap {
 
 /// Runs transactions over as many clock cycles as the engine needs; start some, then clock until !busy(). Reads are
-/// offered one behind the other, and so are writes, each as soon as the one before was taken: not when it was answered.
+/// offered one after the other, and so are writes, each as soon as the one before was taken: not when it was answered.
 class AxilMaster {
 public:
   /// With a chance of `stall_percent` a valid or ready that could be given in a cycle is withheld; `seed` draws.
@@ -41,7 +41,7 @@ public:
     uint8_t response;
   };
 
-  /// What all reads since the last call gave, the first one first.
+  /// Results of all reads since the last call, the first one first.
   std::deque<Answer> take_answers();
 
 private:

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine's DMA reaches.
+// Memory that the engine's DMA reaches.
 #pragma once
 
 #include <cstdint>
 
 namespace hwswap {
 
-/// Memory behind the engine's AXI4 master, in aligned words of 8 bytes.
+/// Memory at the engine's AXI4 master, in aligned words of 8 bytes.
 class BusMemory {
 public:
   virtual ~BusMemory() = default;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may go wrong, by who has to act.
+// Errors, by who has to act.
 #pragma once
 
 #include <stdexcept>

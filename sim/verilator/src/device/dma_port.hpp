@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between the engine's DMA and the guest's memory: what PCI and the injector have to say.
+// Between the engine's DMA and the guest's memory: the effects of PCI and of the injector.
 #pragma once
 
 #include "bus/bus_memory.hpp"

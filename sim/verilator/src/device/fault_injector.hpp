@@ -12,7 +12,7 @@
 
 namespace hwswap {
 
-/// What the device answers wrongly.
+/// Wrong answers of the device.
 enum class InjectedFault {
   none,
   version, ///< VERSION.MAJOR is one too high
@@ -29,10 +29,10 @@ public:
   /// The fault begins after `after` register reads.
   FaultInjector(InjectedFault fault, uint64_t after, uint64_t seed) : fault_(fault), after_(after), random_(seed) {}
 
-  /// What the host gets for `value` read from the register at `address` (a multiple of 8).
+  /// Return the value the host gets for `value` read from the register at `address` (a multiple of 8).
   uint64_t register_read(uint32_t address, uint64_t value);
 
-  /// What the engine gets for `value` written to the register at `address` (a multiple of 8).
+  /// Return the value the engine gets for `value` written to the register at `address` (a multiple of 8).
   uint64_t register_write(uint32_t address, uint64_t value);
 
   /// Whether register writes get lost.
@@ -68,7 +68,7 @@ private:
   uint64_t injected_ = 0;
   uint64_t ring_base_ = 0;
   uint64_t ring_bytes_ = 0;
-  /// What the host has said last of each swap device.
+  /// The last epoch that the host gave each swap device.
   std::array<uint64_t, 32> epochs_ = {};
 };
 

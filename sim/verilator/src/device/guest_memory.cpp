@@ -70,8 +70,8 @@ const GuestMemory::Range *GuestMemory::find(uint64_t address) {
 }
 
 // The guest's CPUs look at the same memory at the same time: every word is one atomic access, and accesses keep their
-// order, as on a real bus. That a write was answered says that CPUs see it, and what is read behind that is newer: on
-// this machine only a full barrier keeps a load behind a store.
+// order, as on a real bus. Once a write was answered, CPUs see it, and later reads return newer data: on this machine
+// only a full barrier keeps a load after a store.
 
 bool GuestMemory::read(uint64_t address, uint64_t &data) {
   const Range *range = find(address);

@@ -10,7 +10,7 @@
 
 namespace hwswap {
 
-/// DMA address ranges, sorted, each with a mapping of the client's file behind it or with nothing.
+/// DMA address ranges, sorted, each with a mapping of the client's file or with none.
 ///
 /// Ranges without a file (QEMU's ROMs) are known but not reachable: an access fails as if nothing were there.
 class GuestMemory final : public BusMemory {
@@ -39,7 +39,7 @@ private:
   struct Range {
     uint64_t address;
     uint64_t size;
-    /// Where it is mapped here; null without a file.
+    /// Its mapping here; null without a file.
     std::byte *host;
     bool writable;
   };

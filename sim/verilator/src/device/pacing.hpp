@@ -36,7 +36,7 @@ private:
   uint64_t next_look_ = 0;
 };
 
-/// Who the engine's clock follows.
+/// The time that the engine's clock follows.
 enum class Pace {
   free, ///< the host's time: it runs whenever there is something to do
   guest ///< the guest: it runs only inside register accesses, so that a run can be the same every time

@@ -39,8 +39,8 @@ constexpr uint8_t capability_express = 0x10;
 /// Version 2; device type 0, an endpoint.
 constexpr uint16_t express_flags = 0x0002;
 constexpr uint32_t express_function_reset_capable = 1u << 28;
-/// Errors are reported, Relaxed Ordering and No Snoop may be used: what the specification has after a reset, but the
-/// first, for which a host would have to ask.
+/// Errors are reported, Relaxed Ordering and No Snoop may be used: as the specification has it after a reset, but for
+/// the first, for which a host would have to ask.
 constexpr uint16_t express_control_reset = 0x2810;
 constexpr uint16_t express_control_writable = 0x7fff;
 constexpr uint16_t express_control_function_reset = 1 << 15;

@@ -17,7 +17,7 @@ public:
   static constexpr unsigned bar_registers = 0;
   static constexpr unsigned bar_control = 2;
   static constexpr unsigned bar_msix = 4;
-  /// Where BAR 4 holds the pending bits, in bytes; the table begins at 0.
+  /// Offset of the pending bits in BAR 4, in bytes; the table begins at 0.
   static constexpr uint32_t pending_offset = 0x800;
 
   PciConfig() { reset(); }
@@ -31,7 +31,7 @@ public:
   /// Copy bytes from `offset` on; false when they do not lie inside.
   bool read(uint64_t offset, std::span<uint8_t> data) const;
 
-  /// Write what is writable of the bytes from `offset` on; false when they do not lie inside.
+  /// Write the writable bits of the bytes from `offset` on; false when the bytes do not lie inside.
   bool write(uint64_t offset, std::span<const uint8_t> data);
 
   /// Whether the host has asked for a function-level reset since the last call.

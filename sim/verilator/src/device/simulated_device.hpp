@@ -40,7 +40,7 @@ public:
   /// Free running: let the engine run for a while, at most `cycles`.
   void run_slice(uint64_t cycles);
 
-  /// What happened since the start, for --stats-json.
+  /// Counts since the start, for --stats-json.
   nlohmann::json statistics() const;
 
 private:
@@ -59,7 +59,7 @@ private:
   Pacer &pacer_;
   MsixVector vector_;
   uint64_t guest_time_ = 0;
-  /// What the guest wrote into BAR 4: QEMU keeps the working MSI-X table itself.
+  /// The guest's writes to BAR 4: QEMU keeps the working MSI-X table itself.
   std::array<uint64_t, 512> msix_table_{};
   uint64_t register_reads_ = 0;
   uint64_t register_writes_ = 0;

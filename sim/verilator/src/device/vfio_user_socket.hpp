@@ -58,7 +58,7 @@ private:
 /// The socket in the file system. UserError when the path cannot be used.
 class ListenSocket {
 public:
-  /// A socket file that a killed server left behind is replaced; one that a server answers at is not.
+  /// A socket file left by a killed server is replaced; one that a server answers at is not.
   explicit ListenSocket(const std::string &path);
   ~ListenSocket();
   ListenSocket(const ListenSocket &) = delete;

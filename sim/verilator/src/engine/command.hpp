@@ -31,7 +31,7 @@ struct Command {
   }
 };
 
-/// What the engine answered.
+/// The engine's answer to a command.
 struct Completion {
   uint8_t status = 0;
   uint8_t opcode = 0;

@@ -15,7 +15,7 @@ CommandRing::CommandRing(Engine &engine, FlatMemory &memory, unsigned log2, uint
 void CommandRing::enable() {
   engine_.write_register(HWSWAP_REG_DMA_WINDOW_BASE + HWSWAP_REG_DMA_WINDOW_START,
                          memory_.base() & HWSWAP_DMA_WINDOW_START_ADDR);
-  // What begins or ends within a page has all of it.
+  // A window that begins or ends within a page has all of the page.
   const uint64_t behind = memory_.base() + memory_.size() + ~HWSWAP_DMA_WINDOW_LIMIT_ADDR;
   engine_.write_register(HWSWAP_REG_DMA_WINDOW_BASE + HWSWAP_REG_DMA_WINDOW_LIMIT,
                          (behind & HWSWAP_DMA_WINDOW_LIMIT_ADDR) | HWSWAP_DMA_WINDOW_LIMIT_READ |

@@ -10,7 +10,7 @@
 
 namespace hwswap {
 
-/// Both rings in a FlatMemory, completions behind commands, from the memory's base on.
+/// Both rings in a FlatMemory, completions after commands, from the memory's base on.
 class CommandRing {
 public:
   /// Bytes both rings need with 2^`log2` entries.

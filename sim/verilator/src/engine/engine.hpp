@@ -15,7 +15,7 @@ struct RegisterAccess {
   uint8_t strobes = 0xff;
 };
 
-/// A simulated engine with its memory behind it. Time passes only inside these calls.
+/// A simulated engine with its memory. Time passes only inside these calls.
 class Engine {
 public:
   virtual ~Engine() = default;
@@ -33,9 +33,8 @@ public:
   /// Bit i of `strobes` names byte i of `data`.
   virtual void write_register(uint32_t address, uint64_t data, uint8_t strobes = 0xff) = 0;
 
-  /// Several of them, without waiting for answers where the bus can have more than one under way: reads come in their
-  /// sequence, and so do writes, but nothing is said of which of a read and a write comes first. Returns what each read
-  /// gave.
+  /// Make several accesses, without waiting for answers where the bus can have more than one under way: reads come in
+  /// their sequence, and so do writes, but a read and a write may come in either order. Returns each read's word.
   virtual std::vector<uint64_t> access_registers(const std::vector<RegisterAccess> &accesses) {
     std::vector<uint64_t> words;
     for (const RegisterAccess &access : accesses) {

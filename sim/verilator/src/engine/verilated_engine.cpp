@@ -58,7 +58,7 @@ VerilatedEngine::VerilatedEngine(BusMemory &memory, const SimulationOptions &opt
 #endif
   reset();
 #ifdef HWSWAP_COVERAGE
-  // That registers held anything at all before their reset says nothing of what the engine was made to do.
+  // Coverage starts here: the registers' values before their reset say nothing of what the engine was made to do.
   context_->coveragep()->zero();
 #endif
 }
@@ -81,7 +81,7 @@ void VerilatedEngine::reset() {
   model_->reset = 1;
   for (unsigned i = 0; i < reset_cycles; ++i) {
     step();
-    // What the engine drives during reset means nothing.
+    // The engine's outputs during reset mean nothing.
     memory_.reset();
   }
   model_->reset = 0;
@@ -124,7 +124,7 @@ void VerilatedEngine::step() {
   m.clock = 0;
   m.eval();
   dump_waves();
-  // The engine's outputs for this cycle have settled: what is seen here is what counts at the edge.
+  // The engine's outputs for this cycle have settled: these values count at the edge.
   AxiRequest request;
   request.aw = {m.m_axi_awid, m.m_axi_awaddr, m.m_axi_awlen, m.m_axi_awsize, m.m_axi_awburst, m.m_axi_awvalid != 0};
   request.wdata = m.m_axi_wdata;

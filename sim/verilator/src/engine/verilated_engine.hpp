@@ -18,13 +18,13 @@ namespace hwswap {
 /// Options of the simulation itself.
 struct SimulationOptions {
   AxiTiming timing;
-  /// Seed of what registers hold before reset.
+  /// Seed of the registers' values before reset.
   uint32_t seed = 1;
   /// Wave file to write (FST), or empty. Only in a build with waves.
   std::string waves;
   /// File for line and toggle coverage, written when the engine goes, or empty. Only in a build with coverage.
   std::string coverage;
-  /// Which fault is active, 0 for none. Only in a build of a model with faults.
+  /// The active fault, 0 for none. Only in a build of a model with faults.
   uint32_t fault = 0;
   /// A register transaction that takes longer (cycles) counts as hanging; a clear of the largest store fits well in.
   uint64_t patience = 1'000'000;

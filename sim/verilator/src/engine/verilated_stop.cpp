@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verilator's runtime would end the program at a failed assertion; built with VL_USER_STOP and VL_USER_FATAL it asks
-// here instead, so that the program can say what happened and tidy up.
+// here instead, so that the program can report the failure and tidy up.
 #include "common/errors.hpp"
 
 #include <verilated.h>

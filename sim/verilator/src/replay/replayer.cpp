@@ -106,7 +106,7 @@ std::optional<std::string> Replayer::run_registers() {
   return std::nullopt;
 }
 
-/// One ALLOC or FREE through a CPU page; `cycles` of the result is what the host waited, bus included.
+/// One ALLOC or FREE through a CPU page; `cycles` of the result is the host's wait, bus included.
 Completion Replayer::request(const TraceRecord &record, const Command &command) {
   // The trace names the CPU of a free only where the recorder knew it; any page does.
   const unsigned cpu = record.cpu < std::min<size_t>(trace_.cpus, sequence_.size()) ? record.cpu : 0;

@@ -17,7 +17,7 @@ public:
   /// Entries of the command ring, as a power of two: the largest the engine knows.
   static constexpr unsigned ring_log2 = 12;
 
-  /// `memory` is what the engine reaches, at least CommandRing::bytes(ring_log2). An operation that takes more than
+  /// The engine reaches `memory`, at least CommandRing::bytes(ring_log2). An operation that takes more than
   /// `patience` cycles counts as hanging.
   Replayer(Engine &engine, FlatMemory &memory, const Trace &trace, uint64_t patience = CommandRing::default_patience);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hwswap-play: scripts of bus accesses on the Verilated engine, with what must be seen.
+// hwswap-play: plays scripts of bus accesses on the Verilated engine and checks what they expect.
 #include "common/errors.hpp"
 #include "engine/verilated_engine.hpp"
 #include "script/script.hpp"

@@ -78,7 +78,7 @@ ScriptLine parse(const std::string &text) {
   return line;
 }
 
-/// One line after the other, with what the last note said for messages.
+/// Plays one line after the other; messages have the text of the last note.
 class Player {
 public:
   Player(Engine &engine, FlatMemory &memory) : engine_(engine), memory_(memory), named_(memory.size() / 8) {}
@@ -124,7 +124,7 @@ public:
       marked_ = {engine_.dma_read_beats(), engine_.dma_write_beats()};
       break;
     case ScriptOp::beats: {
-      // What the engine says first, so that a beat moved while it does is one too many.
+      // The engine's counts are read first, so that a beat moved meanwhile is one too many.
       const std::array said = {engine_.read_register(static_cast<uint32_t>(a)),
                                engine_.read_register(static_cast<uint32_t>(b))};
       if (auto wrong = same("register " + hex(a), said[0], engine_.dma_read_beats() - marked_[0]))
@@ -144,7 +144,7 @@ public:
     return std::nullopt;
   }
 
-  /// What words of memory hold that no line named.
+  /// Check that words of memory that no line named are zero.
   std::optional<std::string> rest() const {
     for (size_t offset = 0; offset < memory_.size(); offset += 8)
       if (!named_[offset / 8] && memory_.word(offset))
@@ -206,7 +206,7 @@ private:
   std::vector<bool> named_;
   /// Beats read and written at the last mark.
   std::array<uint64_t, 2> marked_{};
-  /// How many lines are made at once, if any, and those of them that are there.
+  /// The number of lines that are made at once, if any, and those collected so far.
   uint64_t together_ = 0;
   std::vector<RegisterAccess> accesses_;
   std::vector<ScriptLine> gathered_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scripts: what a host does and what it must see, in the terms of the two buses.
+// Scripts: a host's actions and the results it must see, in the terms of the two buses.
 #pragma once
 
 #include "bus/flat_memory.hpp"
@@ -23,8 +23,8 @@ namespace hwswap {
 ///   pass CYCLES                   ... so much
 ///   expect OFFSET MASK VALUE      a word of memory, masked, must be VALUE
 ///   read ADDRESS MASK VALUE       ... a register
-///   together COUNT                the next COUNT lines, all of them write or read, are asked for at once, and seen to
-///                                 when all are answered; which of a read and a write comes first is not said
+///   together COUNT                the next COUNT lines, each write or read, are asked for at once, and checked
+///                                 when all are answered; a read and a write may come in either order
 ///   irq LEVEL                     the interrupt wire must be at LEVEL
 ///   idle LEVEL                    so must the wire that says that nothing is under way
 ///   mark                          beats of DMA count from here
@@ -65,7 +65,7 @@ struct Script {
   std::vector<ScriptLine> lines;
 };
 
-/// Reads a script, plain or gzipped; a UserError names the file, line and what is wrong.
+/// Reads a script, plain or gzipped; a UserError names the file, the line and the error.
 Script read_script(const std::string &path);
 
 /// Plays a script; in the end words of memory that it did not name must be zeros, as in the beginning. Returns what was

@@ -83,7 +83,7 @@ std::string at_record(size_t index, const std::string &what) {
   return "has a bad record, number " + std::to_string(index) + ": " + what + "; record it again";
 }
 
-/// Check what the records' own fields allow, whatever came before.
+/// Check a record by its own fields alone, whatever came before.
 void check_record(const Input &in, const Trace &trace, size_t index, uint32_t version) {
   const TraceRecord &r = trace.records[index];
   if (!holds(version, r.op))

@@ -34,7 +34,7 @@ constexpr uint8_t trace_failed = 255;
 /// Whether an operation is the write of a register and no command.
 constexpr bool writes_register(TraceOp op) { return op == TraceOp::policy || op == TraceOp::node; }
 
-/// One record; what a, b and c mean depends on `op`.
+/// One record; the meaning of a, b and c depends on `op`.
 struct TraceRecord {
   TraceOp op;
   uint8_t cpu;
@@ -55,7 +55,7 @@ struct Trace {
   std::vector<TraceRecord> records;
 };
 
-/// Read and check the file at `path`, plain or gzip; UserError names the file and says what is wrong.
+/// Read and check the file at `path`, plain or gzip; UserError names the file and the error.
 Trace read_trace(const std::string &path);
 
 } // namespace hwswap

@@ -21,7 +21,7 @@ object ClusterFlag extends ChiselEnum {
   )
 }
 
-/** What the engine keeps about a cluster beside its rows: the kernel's `struct swap_cluster_info`.
+/** The engine's record of a cluster, beside its rows: the kernel's `struct swap_cluster_info`.
   *
   *   - count: slots in use, bad ones included, 0 to 512 (10 bits)
   *   - flag: the list it is on (3 bits)
@@ -57,7 +57,7 @@ class SlotRange(implicit p: Params) extends Bundle {
   /** It begins and ends at the ends of words. */
   def ofWholeWords: Bool = !startIn.orR && lastIn.andR
 
-  /** The words it touches: bit w is set when word w is one of them. */
+  /** The words it touches: bit w is set for word w. */
   def touched: UInt = VecInit.tabulate(p.words)(w => firstWord <= w.U && lastWord >= w.U).asUInt
 
   /** In each of those words: the slots from `startIn` to `lastIn`. */

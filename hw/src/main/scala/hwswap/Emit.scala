@@ -45,7 +45,7 @@ object Emit {
     lines.mkString("/* Numbers of CoreOp; made by Emit. */\n#pragma once\n", "\n", "\n")
   }
 
-  /** Memories as Yosys makes plain block RAM of them. Nothing is promised in Chisel about a word that is read in the
+  /** Rewrites memories so that Yosys makes plain block RAM. Chisel promises nothing about a word that is read in the
     * cycle in which it is written; the way firtool writes memories, with a register before the address, would promise
     * the new word, and Yosys would put logic around each block RAM for that. So the register goes after the data, and
     * an attribute says that the two do not meet. The text is changed for that: no option of firtool moves the register,

@@ -33,7 +33,7 @@ class HwSwap(implicit val p: Params) extends Module {
   val slave = Module(new AxiLiteSlave)
   val resetControl = Module(new ResetControl(p.resetTimeoutLog2))
 
-  // After a stop the completions of what was begun are still written.
+  // After a stop, the completions of commands already begun are still written.
   val gate = Module(new AxiGate(endsWrite = if (p.core) Seq(0) else Nil))
   private def resettable[M <: Module](module: => M): M =
     withReset(reset.asBool || resetControl.io.pulse)(Module(module))
@@ -53,10 +53,10 @@ class HwSwap(implicit val p: Params) extends Module {
 
   for (flush <- dma.map(_.io.flush) ++ tableDma.map(_.io.flush)) flush := resetControl.io.flush
   for (grants <- grants) grants.flush := resetControl.io.flush || shell.host.stopped
-  // Of the masters alone: RESET waits for them, and not for what the gate still ends from before.
+  // Of the masters alone: RESET waits for them, and not for older bursts that the gate still ends.
   private val mastersIdle = (dma.map(_.io.idle) ++ tableDma.map(_.io.idle) ++ grants.map(_.busIdle)).reduce(_ && _)
   shell.host.dmaIdle := mastersIdle && gate.io.idle
-  // They share one port, so there is a beat of one of them at most. Those of a refused burst are not on the bus.
+  // They share one port, so at most one has a beat. The beats of a refused burst are not on the bus.
   private val readBeat =
     (dma.map(_.io.readBeat) ++ tableDma.map(_.io.readBeat) ++ grants.map(_.axi.r.fire)).reduce(_ || _)
   private val writeBeat =

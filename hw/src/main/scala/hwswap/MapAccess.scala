@@ -46,7 +46,7 @@ class RegisterFile(port: RegPort) {
   private val reads = scala.collection.mutable.ArrayBuffer.empty[(Int, UInt)]
   private val write = port.write
 
-  /** What is read at `offset`. */
+  /** Makes `offset` read as `value`. */
   def readOnly(offset: Int, value: UInt): Unit = reads += offset -> value
 
   /** A read-write register with an address that is a multiple of 64: the bits below are not taken over, and read 0. */
@@ -84,9 +84,9 @@ class RegWrite extends Bundle {
   def at(offset: Int): Bool = addr === offset.U
 }
 
-/** What a block of registers gets: writes and reads as pulses. It answers a read `RegPort.ReadCycles` cycles after the
-  * pulse, with 0 when the address is not its own, so that the answers of all blocks can be or-ed. The address stays
-  * until then.
+/** The port of a block of registers: writes and reads are pulses. The block answers a read `RegPort.ReadCycles` cycles
+  * after the pulse, with 0 when the address is not its own, so that the answers of all blocks can be or-ed. The address
+  * stays until then.
   */
 class RegPort extends Bundle {
   val write = Flipped(Valid(new RegWrite))
@@ -99,7 +99,7 @@ object RegPort {
   /** Cycles from a read's pulse to its answer: to find the register, to get at its contents, to select its bits. */
   val ReadCycles: Int = 3
 
-  /** The answer of a block that has `table`: offsets and what they read. It is there a cycle early, and stays. */
+  /** The answer of a block that has `table`: offsets and what they read. It is there one cycle early, and stays. */
   def answer(read: Valid[UInt], table: Seq[(Int, UInt)]): UInt =
     // Not Mux1H, which takes one entry alone to be selected.
     RegNext(

@@ -13,7 +13,7 @@ import hwswap.bus.Axi
   * @param clusters
   *   clusters, shared by all devices, a power of two from 8 to 65536; without a core to 524288
   * @param buildHash
-  *   what register BUILD reads, 64 bits
+  *   the value of register BUILD, 64 bits
   * @param slots
   *   slots of a cluster: 512, the kernel's SWAPFILE_CLUSTER. A power of two from 8 on that is smaller makes a core for
   *   formal proofs, with as many orders as fit and with 2 clusters or more; the whole engine is made with 512 only
@@ -73,7 +73,7 @@ final case class Params(
 
   val wordSlotBits: Int = log2Ceil(wordSlots)
 
-  /** Slots of what is dumped at once: a word on the bus. */
+  /** Slots that are dumped at once: a word on the bus. */
   val dumpBits: Int = Axi.DataBits.min(slots / 2)
 
   /** Words of a row. */

@@ -11,17 +11,17 @@ object Settings {
   val CmdLog2: Range = 1 to 12
 }
 
-/** What the host has set, by register field; widths as in the map. */
+/** The host's settings, by register field; widths as in the map. */
 class Settings extends Bundle {
   val enable, tableWrites = Bool()
 
   /** An error has switched the engine off, until RESET: no command is begun. */
   val stopped = Bool()
 
-  /** That error is one of the core: nothing that it answers is true. */
+  /** The error is one of the core: none of its answers is true. */
   val fault = Bool()
 
-  /** Where commands and completions are, as numbers of 64-bit words in memory. */
+  /** The addresses of commands and completions, in 64-bit words. */
   val cmdBase, cplBase = UInt(Dma.AddrBits.W)
 
   /** 0: there is no ring. */

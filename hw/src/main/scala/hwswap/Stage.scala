@@ -4,8 +4,7 @@ package hwswap
 import chisel3._
 import chisel3.util._
 
-/** The register of a pipeline's stage: nothing is in it after reset. What it holds, and when, is for its module to say.
-  */
+/** The register of a pipeline's stage, empty after reset. Its module says what it holds, and when. */
 object Stage {
   def apply[T <: Data](gen: T): Valid[T] = {
     val empty = Wire(Valid(gen))

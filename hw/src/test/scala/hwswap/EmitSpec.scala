@@ -5,7 +5,7 @@ import _root_.circt.stage.ChiselStage
 import org.scalatest.funspec.AnyFunSpec
 import hwswap.core.Core
 
-/** What the emitted SystemVerilog has and has not. */
+/** The emitted SystemVerilog: contents that it must and must not have. */
 class EmitSpec extends AnyFunSpec {
   private implicit val p: Params = Params(devices = 2, cpus = 1, clusters = 8)
 

@@ -47,7 +47,7 @@ class EngineUnderTest(implicit p: Params) extends Module {
 /** A host of the whole engine: memory and registers.
   *
   * @param eager
-  *   chance, of 100, that memory is ready in a cycle
+  *   percentage of cycles in which memory is ready
   */
 class EngineHost(dut: EngineUnderTest, random: Random, eager: Int) extends Peeks {
   import RegisterAccess.{get, put}

@@ -5,18 +5,18 @@ import chisel3._
 import chisel3.simulator.PeekPokeAPI
 import org.scalatest.Assertions
 
-/** What a circuit shows, as Scala values: for tests and the benches they drive. */
+/** Signals of a circuit as Scala values: for tests and the benches they drive. */
 trait Peeks extends PeekPokeAPI with Assertions {
   protected def bit(value: Bool): Boolean = value.peek().litToBoolean
 
-  /** Resets a module for a cycle. */
+  /** Resets a module for one cycle. */
   protected def restart(dut: Module): Unit = {
     dut.reset.poke(true)
     dut.clock.step()
     dut.reset.poke(false)
   }
 
-  /** Has a signal be true for a cycle. */
+  /** Makes a signal true for one cycle. */
   protected def pulse(signal: Bool, clock: Clock): Unit = {
     signal.poke(true)
     clock.step()

@@ -37,7 +37,7 @@ object Axi {
   def isError(resp: UInt): Bool = resp(1)
 }
 
-/** Where a burst is, and how long: the address channels AW and AR. All bursts are INCR bursts of full beats of normal
+/** The place and length of a burst: the address channels AW and AR. All bursts are INCR bursts of full beats of normal
   * memory, so nothing says so before AxiPins.
   *
   *   - id: identifier (4 bits): answers of different identifiers may overtake each other
@@ -73,7 +73,7 @@ class AxiReadBeat extends Bundle {
   def isError: Bool = Axi.isError(resp)
 }
 
-/** AXI4 seen from the master. As the rules of AXI want it, what is offered on a channel stays until it is taken. */
+/** AXI4 seen from the master. As AXI requires, an offer on a channel stays until it is taken. */
 class Axi4 extends Bundle {
   val aw = Irrevocable(new AxiAddress)
   val w = Irrevocable(new AxiWriteBeat)
@@ -82,13 +82,13 @@ class Axi4 extends Bundle {
   val r = Flipped(Irrevocable(new AxiReadBeat))
 }
 
-/** What is written over AXI4-Lite, channel W. */
+/** Data written over AXI4-Lite, channel W. */
 class AxiLiteWriteData extends Bundle {
   val data = UInt(Axi.DataBits.W)
   val strb = UInt(Axi.DataBytes.W)
 }
 
-/** What was read over AXI4-Lite, channel R. */
+/** Data read over AXI4-Lite, channel R. */
 class AxiLiteReadData extends Bundle {
   val data = UInt(Axi.DataBits.W)
   val resp = UInt(2.W)

@@ -5,11 +5,11 @@ package bus
 import chisel3._
 import chisel3.util._
 
-/** What stands between the engine's masters and the bus. A burst whose first and last beat are not in one page of a DMA
+/** The gate between the engine's masters and the bus. A burst whose first and last beat are not in one page of a DMA
   * window with its permission is not made: it is answered here, with SLVERR. So is any burst after a stop, but for
-  * those that end what was begun. And what the bus still owes when the masters are reset, ends here without
-  * them: missing write data is made up with all byte strobes off, answers are thrown away, and until all have come no
-  * other burst is made, so that no late answer is taken for that of another burst.
+  * those that end something already begun. The gate also ends bursts that are open on the bus when the masters are
+  * reset: it makes up missing write data with all byte strobes off, throws answers away, and makes no other burst
+  * until all have come, so that no late answer is taken for that of another burst.
   *
   * An address waits three cycles here: one channel's address at a time is compared with all windows, in registers
   * before and after. A burst of four beats and more costs the bus no beat.
@@ -112,7 +112,7 @@ class AxiGate(endsWrite: Seq[Int] = Nil) extends Module {
   io.refused.bits.write := decided(write)
   io.refused.bits.address := Mux(decided(write), write.held.addr, read.held.addr)
 
-  // Write data: those of a burst that is made pass a register, so that what is on the bus stays as it is.
+  // Write data: those of a burst that is made pass a register, so that a beat on the bus stays as it is.
   class Beat extends AxiWriteBeat
   private val out = Module(new Queue(new Beat, 2))
   private val beat = RegInit(0.U(8.W))
@@ -163,7 +163,7 @@ class AxiGate(endsWrite: Seq[Int] = Nil) extends Module {
   read.owed := read.owed + makesRead - readEnd
   write.owed := write.owed + makesWrite - writeEnd
 
-  // The masters are gone: what the bus has not seen is forgotten.
+  // The masters are gone: bursts that the bus has not seen are forgotten.
   private val nothingOwed = read.owed === 0.U && write.owed === 0.U
   when(draining && nothingOwed)(draining := false.B)
   when(io.abandon) {
@@ -194,6 +194,6 @@ object AxiGate {
   /** Write bursts whose data are still to come. */
   val Bursts: Int = 4
 
-  /** The answer to what is not made. */
+  /** The answer to a burst that is not made. */
   val SlaveError: Int = 2
 }

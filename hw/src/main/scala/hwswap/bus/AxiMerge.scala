@@ -20,13 +20,13 @@ class AxiMerge(idBits: Seq[Int]) extends Module {
   })
   private val numberBits = log2Ceil(masters).max(1)
 
-  /** What a master knows of an identifier, and whether one of the bus is a master's. */
+  /** The master's part of an identifier on the bus, and whether the identifier is that master's. */
   private def own(id: UInt, master: Int): UInt =
     if (idBits(master) == 0) 0.U else id(idBits(master) - 1, 0)
   private def isOf(id: UInt, master: Int): Bool =
     (id >> idBits(master)) === (places(master) >> idBits(master)).U
 
-  // Addresses pass a queue, so that what is on the bus stays until it is taken.
+  // Addresses pass a queue, so that an address on the bus stays until it is taken.
   private val reads = Module(new RRArbiter(new AxiAddress, masters))
   private val writes = Module(new RRArbiter(new AxiAddress, masters))
   for ((m, i) <- io.masters.zipWithIndex; (arbiter, asked) <- Seq(reads -> m.ar, writes -> m.aw)) {
@@ -76,7 +76,7 @@ object AxiMerge {
   /** Write bursts whose data are still to come. */
   val Bursts: Int = 4
 
-  /** Where each master's identifiers begin: in their sequence, each at a multiple of how many it has. */
+  /** Each master's first identifier: masters in sequence, each at a multiple of its number of identifiers. */
   def places(idBits: Seq[Int]): Seq[Int] = {
     val ends = idBits.scanLeft(0)((end, bits) => ((end + (1 << bits) - 1) >> bits << bits) + (1 << bits)).tail
     require(ends.last <= (1 << Axi.IdBits), s"identifiers of ${idBits.mkString(", ")} bits do not fit in ${Axi.IdBits}")

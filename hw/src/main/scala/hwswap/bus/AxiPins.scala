@@ -30,7 +30,7 @@ class AxiLitePins(addrBits: Int) extends Bundle {
   val rvalid = Input(Bool())
   val rready = Output(Bool())
 
-  /** Joins the master at these pins to a slave; what AxPROT says does not matter. */
+  /** Joins the master at these pins to a slave; AxPROT is ignored. */
   def join(slave: AxiLite): Unit = {
     slave.aw.valid := awvalid
     slave.aw.bits := awaddr

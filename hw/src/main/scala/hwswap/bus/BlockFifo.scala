@@ -5,7 +5,7 @@ package bus
 import chisel3._
 import chisel3.util._
 
-/** A queue in a block RAM. What is put in comes out two cycles later at the earliest; one a cycle goes through.
+/** A queue in a block RAM. The latency is at least two cycles; the rate is one word per cycle.
   *
   * The word at the front is read again in every cycle, so that the RAM's output alone holds it; a word is not read in
   * the cycle in which it is written.

@@ -29,7 +29,7 @@ object Dma {
     Mux(wordsLeft <= room, wordsLeft, room)(inBurst, 0)
   }
 
-  /** Where the burst after this one begins: a multiple of the longest burst, whatever this one's length. */
+  /** The start of the next burst: a multiple of the longest burst, whatever the length of this one. */
   def nextBurst(wordAddr: UInt): UInt = (wordAddr(AddrBits - 1, inBurst) + 1.U) ## 0.U(inBurst.W)
 
   /** The address of a burst, in bytes. */
@@ -45,7 +45,7 @@ object Dma {
 /** A read: `words` (1 to 1023) 64-bit words from the word with number `address` on.
   *
   * @param gen
-  *   says who of a port's readers they are for; it comes back with each word
+  *   says which of a port's readers they are for; it comes back with each word
   */
 class DmaReadReq[R <: Data](gen: R) extends Bundle {
   val reader = gen.cloneType
@@ -69,7 +69,7 @@ class DmaReadWord[R <: Data](gen: R) extends Bundle {
   val last = Bool()
 }
 
-/** What a client of the reading half sees. Requests may follow each other while answers are still to come; words come
+/** A client's port to the reading half. Requests may follow each other while answers are still to come; words come
   * in the order of the requests, every word of each, after an error, too.
   */
 class DmaReadPort[R <: Data](gen: R) extends Bundle {
@@ -92,7 +92,7 @@ class DmaWriteReq extends Bundle {
   val words = UInt(Dma.WordBits.W)
 }
 
-/** A word to write; without `keep` what is in memory stays. */
+/** A word to write; without `keep` the word in memory stays. */
 class DmaWriteWord extends Bundle {
   val word = UInt(Axi.DataBits.W)
   val keep = Bool()
@@ -104,8 +104,9 @@ class DmaWritten extends Bundle {
   val goodWords = UInt(Dma.WordBits.W)
 }
 
-/** What a client of the writing half sees: one transfer at a time. `done` comes when memory has answered all of it;
-  * after an error fewer words are taken. Who has a request taken gives the data without waiting for any other transfer.
+/** A client's port to the writing half: one transfer at a time. `done` comes when memory has answered all of it; after
+  * an error fewer words are taken. Once its request is taken, the client gives the data without waiting for any other
+  * transfer.
   */
 class DmaWritePort extends Bundle {
   val req = Decoupled(new DmaWriteReq)
@@ -121,7 +122,7 @@ class DmaPort[R <: Data](gen: R) extends Bundle {
 
 /** AXI4 master: reads and writes of one word or many, several bursts in flight, independent of each other.
   *
-  * `flush` ends whatever is under way without the client: reads are thrown away, missing write data is made up with
+  * `flush` ends all transfers under way without the client: reads are thrown away, missing write data is made up with
   * all byte strobes off, and nothing new is started. It is held until `idle`.
   *
   * @param gen

@@ -12,7 +12,7 @@ class DmaReadBeat extends Bundle {
 }
 
 /** The reading half of Dma. A burst is asked for when there is a place for each of its beats in the queue, so that
-  * the bus never waits for who takes the words: others share it, and some buses let no write pass a read that waits.
+  * the bus never waits for the reader of the words: others share it, and some buses let no write pass a waiting read.
   *
   * @param gen
   *   tells readers from each other
@@ -87,7 +87,7 @@ class DmaReads[R <: Data](gen: R, bursts: Int) extends Module {
   queue.io.enq.bits.error := io.beat.bits.error
   queue.io.enq.bits.last := io.beat.bits.last && inFlight.io.deq.bits.last
 
-  // So that neither who takes a word nor what the word is decides about the RAM's next address in the same cycle.
+  // So that neither the reader of a word nor the word itself decides about the RAM's next address in the same cycle.
   private val front = Module(new Queue(new DmaReadWord(gen), 2, hasFlush = true))
   front.io.flush.get := io.flush
   front.io.enq <> queue.io.deq

@@ -30,7 +30,7 @@ class DmaWrites(bursts: Int) extends Module {
 
   val busy = RegInit(false.B)
 
-  /** The bus answered with an error, or a flush came: nothing new begins, and what is under way ends. */
+  /** The bus answered with an error, or a flush came: nothing new begins, and the transfer under way ends. */
   private val stop = Reg(Bool())
   private val goodWords = Reg(UInt(Dma.WordBits.W))
 

@@ -7,7 +7,7 @@ import chisel3.util._
 
 /** Answers that wait to be taken, in order.
   *
-  * An answer comes late in its cycle, so it goes into a register first, whatever is there, and is seen one cycle later.
+  * An answer comes late in its cycle, so it always goes into a register first, and is seen one cycle later.
   * For the same reason it has to be known one cycle before whether there is room: `room` leaves a place for the answer
   * that may be in the register by then. Answers are two cycles apart at least.
   */

@@ -5,7 +5,7 @@ package core
 import chisel3._
 import chisel3.util._
 
-/** CHECK: goes through every cluster and every list of a device and counts what does not fit together.
+/** CHECK: goes through every cluster and every list of a device and counts contradictions.
   *
   *   - each cluster: its count against its row, its flag and order against its count
   *   - each list: every member's flag and order against the list, its back link against the member before it, its place
@@ -13,7 +13,7 @@ import chisel3.util._
   *   - together: the members of all lists against the clusters that have a list's flag, the counts against the device's
   *     numbers, its being available against both
   *
-  * 27 cycles a cluster, and 5 for each member of a list.
+  * It takes 27 cycles per cluster, and 5 per member of a list.
   */
 class CheckUnit(implicit p: Params) extends CoreUnit {
   private object State extends ChiselEnum {

@@ -5,7 +5,7 @@ package core
 import chisel3._
 import chisel3.util._
 
-/** What became of a cluster, for the index.
+/** A cluster's new state, for the index.
   *
   *   - order: the order it serves, or the one it served until it became FREE
   *   - partly: it is on NONFULL or FRAG
@@ -24,7 +24,7 @@ class IndexRange(implicit p: Params) extends Bundle {
   val last = UInt(p.clusterBits.W)
 }
 
-/** Where to look for a cluster, and for which order. */
+/** A search of the index: the range of clusters, and the order. */
 class IndexQuery(implicit p: Params) extends Bundle {
   val order = UInt(p.orderBits.W)
   val range = new IndexRange
@@ -34,9 +34,9 @@ class IndexQuery(implicit p: Params) extends Bundle {
   * and have a free run of it, order by order, and those of any order that have a free slot. The kernel has nothing like
   * it.
   *
-  * A bitmap for each order, one bit a cluster, in words; and a summary of each bitmap, one bit a word, that says
-  * whether any bit of the word is set. A word whose bit is not set counts as zero, whatever the RAM holds, and so does
-  * a summary until it is written: so reset is that of one bit an order.
+  * There is a bitmap per order, with one bit per cluster, in words; and a summary of each bitmap, one bit per word,
+  * that says whether any bit of the word is set. A word whose bit is not set counts as zero, whatever the RAM holds,
+  * and so does a summary until it is written: so only one bit per order is reset.
   *
   * The highest order needs no bitmap: it is served by empty clusters only.
   */
@@ -46,9 +46,7 @@ class ClusterIndex(implicit p: Params) extends Module {
     /** One every second cycle at most, and none while the index is searched or forgets. It takes three cycles. */
     val update = Flipped(Valid(new IndexUpdate))
 
-    /** No cluster of these is in the index any more, whatever it was; `ready` is low from the next cycle until that is
-      * so.
-      */
+    /** Remove all clusters of this range from the index; `ready` is low from the next cycle until that is done. */
     val forget = Flipped(Valid(new IndexRange))
 
     val search = Flipped(new IndexSearch)
@@ -119,8 +117,8 @@ class ClusterIndex(implicit p: Params) extends Module {
   assert(!(io.update.valid && RegNext(io.update.valid, false.B)), "the index is written in consecutive cycles")
 }
 
-/** Some bitmaps with a bit a cluster. What comes out of the RAM is registered before anything is made of it: a write is
-  * a read and, two cycles later, the write; a search or the clearing of a range takes two cycles and three a word. A
+/** Some bitmaps with one bit per cluster. The RAM's output is registered before it is used: a write is a read and, two
+  * cycles later, the write; a search or the clearing of a range takes two cycles and three more per word. A
   * search ends after two words: only the first and the last can have no bit within the bounds.
   */
 private class BitmapIndex(bitmaps: Int)(implicit p: Params) extends Module {
@@ -138,7 +136,7 @@ private class BitmapIndex(bitmaps: Int)(implicit p: Params) extends Module {
     /** A write is under way. */
     val writing = Output(Bool())
 
-    /** Find the lowest bit in the range, or clear all of them; the range stays until it is done. */
+    /** Find the lowest bit in the range, or clear all bits in it; the range stays until it is done. */
     val start = Input(Bool())
     val clear = Input(Bool())
     val bitmap = Input(UInt(bitmapBits.W))
@@ -170,7 +168,7 @@ private class BitmapIndex(bitmaps: Int)(implicit p: Params) extends Module {
   private val bitmap = Reg(UInt(bitmapBits.W))
   private val wordsLeft = Reg(UInt(words.W))
 
-  /** The first of them, as of one cycle ago: from here it is far to the RAM. */
+  /** The first word left, as of one cycle ago: from here it is far to the RAM. */
   private val next = RegNext(FirstSet(wordsLeft))
   private val found = Reg(Valid(UInt(p.clusterBits.W)))
   io.busy := state =/= State.idle
@@ -185,8 +183,8 @@ private class BitmapIndex(bitmaps: Int)(implicit p: Params) extends Module {
   private val setting = RegEnable(value, arriving)
   io.writing := arriving || writing
 
-  // One cycle: the RAM is read. The next: what it shows is taken, or what was written last in this place, which may
-  // have been in the cycle of the read. Whether it counts as zero is known one cycle later: a search reads no such
+  // One cycle: the RAM is read. The next: its output is taken, or the last word written in this place, which may have
+  // been written in the cycle of the read. Whether it counts as zero is known one cycle later: a search reads no such
   // word.
   private val asked = Wire(new IndexPlace)
   asked.bitmap := Mux(io.write.valid, io.writeBitmap, bitmap)
@@ -203,7 +201,7 @@ private class BitmapIndex(bitmaps: Int)(implicit p: Params) extends Module {
   when(io.write.valid)(summaryOf := io.writeBitmap)
   private val stored = summaries(summaryOf)
 
-  // A change of a summary is made one cycle after that of its word, and overtakes what is read then.
+  // A change of a summary is made one cycle after that of its word, and overtakes the summary read then.
   private val noting = RegInit(false.B)
   private val noted = RegNext(place)
   private val nonzero = Reg(Vec((wordSize / BitmapIndex.Part).max(1), Bool()))

@@ -39,9 +39,9 @@ class ListEnds(implicit p: Params) extends Bundle {
   * links of a list's ends that point outside are never read as links.
   *
   * A move waits in a register until the one before it is done, so nobody has to wait for the end of one. It takes 3
-  * cycles when the cluster comes from a list's head or from nowhere, 4 when it goes nowhere, 5 otherwise. What the rest
-  * reads, `peek` and `look`, is there two cycles later in registers; `peek` is not used during a move, `look` of a
-  * cluster not while its links change.
+  * cycles when the cluster comes from a list's head or from nowhere, 4 when it goes nowhere, 5 otherwise. The others'
+  * reads, `peek` and `look`, are answered two cycles later in registers; `peek` is not used during a move, `look` of
+  * a cluster not while its links change.
   */
 class ClusterLists(implicit p: Params) extends Module {
   val io = IO(new Bundle {
@@ -91,7 +91,7 @@ class ClusterLists(implicit p: Params) extends Module {
   private val writeHeadAt, writeTailAt = WireDefault(endsAddress(move.device, move.to))
   private val newHead, newTail, writeNextAt, newNext, writePrevAt, newPrev = WireDefault(move.cluster)
 
-  // What was read: as it comes, and one cycle later.
+  // The words read: as they come, and one cycle later.
   private val links = Module(new ClusterLinks).io
   private val headRead = headRam.read(readHeadAt)
   private val tailRead = tailRam.read(readTailAt)

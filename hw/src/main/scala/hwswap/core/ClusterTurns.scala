@@ -5,8 +5,8 @@ package core
 import chisel3._
 import chisel3.util._
 
-/** The open cluster and the store's one port are shared by the intake, the executor, the slow path and the units: here
-  * is whose turn it is.
+/** Decides whose turn it is: the intake, the executor, the slow path and the units share the open cluster and the
+  * store's one port.
   */
 object ClusterTurns {
 

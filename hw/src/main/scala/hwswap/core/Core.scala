@@ -82,7 +82,7 @@ class Core(implicit p: Params) extends Module {
     def ofUnit[T <: Data](port: UnitIO => T): T =
       suppressEnumCastWarning(Mux1H(mine, units.map { case (unit, _) => port(unit.io) }))
     access := ofUnit(_.access)
-    // Its answer goes through two registers, one a unit, and what it changes through one: a unit decides late.
+    // Its answer goes through two registers, one per unit, and its changes through one: a unit decides late.
     val dones = units.map { case (unit, _) => RegNext(unit.io.done, false.B) }
     val resps = units.map { case (unit, _) => RegNext(unit.io.resp) }
     val done = RegNext(running && Mux1H(mine, dones), false.B)

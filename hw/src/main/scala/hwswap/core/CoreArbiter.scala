@@ -14,7 +14,7 @@ class CorePort(implicit p: Params) extends Bundle {
 
 object CorePort {
 
-  /** A request with every field 0; users fill in what their operation names. */
+  /** A request with every field 0; users fill in the fields of their operation. */
   def blank(implicit p: Params): CoreReq = {
     val req = Wire(new CoreReq)
     for ((_, field) <- req.elements if field ne req.op) field := 0.U.asTypeOf(field)
@@ -43,10 +43,10 @@ class CoreArbiter(users: Int)(implicit p: Params) extends Module {
   val granted = RegInit(false.B)
   val owner = RegInit(0.U(log2Ceil(users).max(1).W))
 
-  /** Whose requests the core has not answered. */
+  /** The users whose requests the core has not answered. */
   val asked = Module(new Queue(chiselTypeOf(owner), CoreArbiter.Depth))
 
-  // The turn goes to the next user after the last that wants it, while there is a place for what it asks.
+  // The turn goes to the next user after the last that wants it, while there is a place for its request.
   private val wants = io.users.map(_.req.valid)
   when(!granted && asked.io.enq.ready && VecInit(wants).asUInt.orR) {
     granted := true.B

@@ -5,7 +5,7 @@ package core
 import chisel3._
 import chisel3.util._
 
-/** What the core can be asked to do: commands of the same names. */
+/** Requests to the core: commands of the same names. */
 object CoreOp extends ChiselEnum {
   val swaponPrepare, markBad, swapon, swapoffBegin, swapoff, alloc, free, check, discardTake, discardDone = Value
   val dump = Value
@@ -43,7 +43,7 @@ class CoreReq(implicit p: Params) extends Bundle {
   *   - alloc: device and offset when status is OK; NO_SPACE otherwise
   *   - check: offset holds the number of faults
   *   - discardTake: offset of the cluster's first slot when status is OK
-  *   - dump: what is asked for is at DumpPort, until the answer is taken
+  *   - dump: the data asked for is at DumpPort, until the answer is taken
   */
 class CoreResp extends Bundle {
   val status = UInt(7.W)
@@ -51,7 +51,7 @@ class CoreResp extends Bundle {
   val offset = UInt(32.W)
 }
 
-/** A line of the device table, for the registers and for those who walk a device. */
+/** A line of the device table, for the registers and for units that walk a device. */
 class DeviceInfo extends Bundle {
   val pages = UInt(32.W)
   val base = UInt(32.W)
@@ -104,7 +104,7 @@ class CoreIO(implicit p: Params) extends Bundle {
   /** The cluster of a dump, while its answer waits to be taken. */
   val dumped = Flipped(new DumpPort)
 
-  /** What differs from the kernel's rules; any change takes effect with the next request. */
+  /** The differences from the kernel's rules; any change takes effect with the next request. */
   val policy = Input(new Policy)
 
   /** The node of each CPU. */

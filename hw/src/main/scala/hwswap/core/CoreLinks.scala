@@ -5,8 +5,8 @@ package core
 import chisel3._
 import chisel3.util._
 
-// What goes from one part of the core to another, partner by partner: docs/engine.md has the picture. Each Bundle is
-// seen from the part that is named first; the other one has it flipped, and Core joins them.
+// The links between the parts of the core, pair by pair: docs/engine.md has the picture. Each Bundle is seen from the
+// part that is named first; the other one has it flipped, and Core joins them.
 
 /** Intake and executor: the request that comes next.
   *
@@ -63,7 +63,7 @@ class OpenedCluster(implicit p: Params) extends Bundle {
   val empty = Bool()
 }
 
-/** Executor and open cluster: looking into its row. `look` picks a word and looks for a run; what was found is there
+/** Executor and open cluster: looking into its row. `look` picks a word and looks for a run; the result is there
   * one cycle later, until the next look.
   */
 class ClusterSearch(implicit p: Params) extends Bundle {
@@ -98,7 +98,7 @@ class ClusterSearch(implicit p: Params) extends Bundle {
   val changing = Input(Bool())
 }
 
-/** What there is room for in the next cycle: an answer; a list move, if there is none in this. */
+/** Room in the next cycle: for an answer; for a list move, if there is none in this cycle. */
 class CommitRoom extends Bundle {
   val resp, move = Bool()
 }
@@ -132,7 +132,7 @@ class SlowSearch(implicit p: Params) extends Bundle {
   /** Nothing was found (one cycle). */
   val failed = Input(Bool())
 
-  // Where the open cluster was found: it is the head of `list`, and what follows there.
+  // The place where the open cluster was found: it is the head of `list`; and the cluster after it.
   val device = Input(UInt(p.deviceBits.W))
   val list = Input(UInt(p.listBits.W))
   val next = Input(UInt(p.clusterBits.W))
@@ -148,8 +148,8 @@ class ListQuery(implicit p: Params) extends Bundle {
   val look = Valid(UInt(p.clusterBits.W))
 }
 
-/** What the lists tell. What was asked is there two cycles later, in registers; `newHead` one cycle earlier, for that
-  * cycle only.
+/** The other parts' view of the lists. Answers are there two cycles later, in registers; `newHead` one cycle earlier,
+  * for that cycle only.
   *
   *   - idle: no move is under way or waits
   *   - nonEmpty: bit l of element d: list l of device d holds a cluster
@@ -163,7 +163,7 @@ class ListsView(implicit p: Params) extends Bundle {
   val nonEmpty = Vec(p.devices, UInt(p.lists.W))
 }
 
-/** What the available list tells, in the same cycle: its first device, the one after the cursor, the devices that are
+/** The view of the available list, in the same cycle: its first device, the one after the cursor, the devices that are
   * on it, one bit each, and the list itself.
   */
 class AvailableView(implicit p: Params) extends Bundle {

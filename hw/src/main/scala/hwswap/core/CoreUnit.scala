@@ -5,8 +5,8 @@ package core
 import chisel3._
 import chisel3.util._
 
-/** What a unit asks of the state all units share, in one cycle. Fields without their `valid`, `op` or the like have no
-  * effect.
+/** A unit's access, in one cycle, to the state that all units share. Fields without their `valid`, `op` or the like
+  * have no effect.
   */
 class StateAccess(implicit p: Params) extends Bundle {
 
@@ -36,7 +36,7 @@ class StateAccess(implicit p: Params) extends Bundle {
   }
 }
 
-/** What a unit sees of the shared state. */
+/** A unit's view of the shared state. */
 class StateView(implicit p: Params) extends Bundle {
 
   /** The device the request names, as it was one cycle ago; meaningless unless `claimed`. */
@@ -62,7 +62,7 @@ class StateView(implicit p: Params) extends Bundle {
   val available = new AvailableView
   val hintsReady = Bool()
 
-  /** The index has forgotten what it should. */
+  /** The index has forgotten the range. */
   val indexReady = Bool()
 }
 

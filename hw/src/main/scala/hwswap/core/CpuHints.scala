@@ -5,9 +5,9 @@ package core
 import chisel3._
 import chisel3.util._
 
-/** Where a CPU looks first for an order: after slot `last` of an engine cluster, or in the whole of it, and the device
-  * it belongs to. The slot itself, not the one after it, is held because it follows without an adder from the slots
-  * that were given.
+/** The place where a CPU looks first for an order: after slot `last` of an engine cluster, or in the whole of it, and
+  * the device it belongs to. The slot itself, not the one after it, is held because it follows without an adder from
+  * the slots that were given.
   */
 class CpuHint(implicit p: Params) extends Bundle {
   val valid = Bool()
@@ -17,7 +17,7 @@ class CpuHint(implicit p: Params) extends Bundle {
   val whole = Bool()
 }
 
-/** Whose hint: a CPU's for an order, or a rotating device's, which all CPUs share. */
+/** The owner of a hint: a CPU and order, or a rotating device, whose hint all CPUs share. */
 class HintKey(implicit p: Params) extends Bundle {
   val ofDevice = Bool()
   val index = UInt(p.cpuBits.max(p.deviceBits).W)
@@ -55,7 +55,7 @@ class CpuHints(implicit p: Params) extends Module {
   private val depth = 1 << addressBits
   private val ram = SyncReadMem(depth, new CpuHint, SyncReadMem.Undefined)
 
-  // The sweep reads entry `at` while it looks at the one before, and writes the one before that: what is read comes
+  // The sweep reads entry `at` while it looks at the one before, and writes the one before that: the entry read comes
   // late in its cycle.
   private val sweeping = RegInit(true.B)
   private val dropAll = RegInit(true.B)

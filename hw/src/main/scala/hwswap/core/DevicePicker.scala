@@ -16,8 +16,8 @@ class AvailablePlace(implicit p: Params) extends Bundle {
   * within a priority those of another node come last (where there are some), then devices of default priority (-1) come
   * in the sequence of their swapons, all others as the list has them.
   *
-  * It goes through the places one a cycle, once to find the device after which it looks (if it does), and once to find
-  * the best one after that: at most 2 * devices + 5 cycles, during which list and inputs are steady.
+  * It goes through the places one per cycle, once to find the device after which it looks (if it does), and once to
+  * find the best one after that: at most 2 * devices + 5 cycles, during which list and inputs are steady.
   */
 class DevicePicker(implicit p: Params) extends Module {
   val io = IO(new Bundle {
@@ -39,7 +39,7 @@ class DevicePicker(implicit p: Params) extends Module {
     val device = Valid(UInt(p.deviceBits.W))
   })
 
-  /** Where a device comes: a smaller rank is earlier. */
+  /** The place of a device in the sequence: a smaller rank is earlier. */
   private class Rank extends Bundle {
     val priority = SInt(p.priorityBits.W)
     val far = Bool()
@@ -59,7 +59,7 @@ class DevicePicker(implicit p: Params) extends Module {
   private val last = at === (p.devices - 1).U
   private val after = Reg(Bool())
 
-  // One place, and what it means one cycle later.
+  // One place, and its rank one cycle later.
   private val shown = At(io.places, at)
   private val rank = Reg(new Rank)
   private val device = RegNext(shown.device)

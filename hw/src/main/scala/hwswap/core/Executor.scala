@@ -8,7 +8,7 @@ import chisel3.util._
 /** Carries allocations and frees out: the back of the pipeline, two cycles a request.
   *
   *   - look (LookStage): the open cluster is searched for free slots, or its slots to be freed are looked at
-  *   - commit (CommitStage): what that brought is decided, and everything is written: count, flag and order, the change
+  *   - commit (CommitStage): the outcome is decided, and everything is written: count, flag and order, the change
   *     of slots, the list move, the device's numbers, the answer. The next request's cluster is opened meanwhile.
   *   - write (WriteStage): the CPU's hint is written, while the next request is looked at
   *
@@ -70,7 +70,7 @@ class Executor(implicit p: Params) extends Module {
   private def laterThan(hint: CpuHint): UInt =
     SlotRange.beyond(hint.last >> p.wordSlotBits, p.words) | Fill(p.words, hint.whole)
 
-  /** What is found comes from a list or the index, not by way of a hint. */
+  /** The open cluster comes from a list or the index, not by way of a hint. */
   private val fromList = slow && (!io.slow.resuming || io.slow.indexed)
 
   /** The open cluster comes from a list's head, not by way of a hint. */
@@ -94,7 +94,7 @@ class Executor(implicit p: Params) extends Module {
   private val part = RegInit(0.U(log2Ceil(Executor.Parts).W))
   private val range = op.range
 
-  /** What follows from the slots alone, and takes long. */
+  /** Registers a value that depends on the slots alone and takes long. */
   private def ofSlots[T <: Data](what: SlotRange => T): T = RegEnable(what(io.next.op.bits.range), io.next.take)
   private def between(range: SlotRange): UInt =
     VecInit.tabulate(p.words)(w => range.firstWord < w.U && range.lastWord > w.U).asUInt
@@ -152,7 +152,7 @@ class Executor(implicit p: Params) extends Module {
   }
   private val commit = RegNext(planned, 0.U.asTypeOf(new CommitStage))
 
-  // By what was found: what is done.
+  // The actions, by the search's result.
   private val allocates = commit.allocates && io.search.found
   private val frees = commit.frees && allUsed
   private val searched = commit.searched || (commit.searchedIfFound && io.search.found)
@@ -160,7 +160,7 @@ class Executor(implicit p: Params) extends Module {
   private val answering = allocates || commit.answers
   private val lastSlot = io.search.foundSlot | seen.low
 
-  // Where the cluster goes.
+  // The cluster's new record and list.
   private val asPlanned = allocates || op.free
   private val result = Mux(asPlanned, seen.changed, seen.unchanged)
   io.newMeta.valid := changes
@@ -257,7 +257,7 @@ class Executor(implicit p: Params) extends Module {
   io.slow.place := op.hint
 
   // The next request. Its cluster is opened whatever this one brings; it comes in only if this one is done. None comes
-  // in the cycle after the commit, when what this one changes is written. With RANDOM_TRUNK the hint this one leaves is
+  // in the cycle after the commit, when this one's changes are written. With RANDOM_TRUNK the hint this one leaves is
   // not known yet at the commit, and the next request waits for it.
   private val free = state === State.idle && !io.search.changing
   private val leadsOn = commit.leads && io.next.op.bits.alloc && io.forward.alike

@@ -20,11 +20,10 @@ class FreeRunFinder(implicit p: Params) extends Module {
     /** Look, in this cycle's row. */
     val find = Input(Bool())
 
-    /** Slots in use. What lies in front of `after` may be out of date. */
+    /** Slots in use. Slots in front of `after` may be out of date. */
     val row = Input(Vec(p.words, UInt(p.wordSlots.W)))
 
-    /** Which words have a run of this order, or, above order 5, are empty; right for those after the one of `after`.
-      */
+    /** The words that have a run of this order, or, above order 5, are empty; right for words after that of `after`. */
     val fits = Input(UInt(p.words.W))
 
     /** A run begins after this slot, or anywhere. */
@@ -56,7 +55,7 @@ class FreeRunFinder(implicit p: Params) extends Module {
   private val ahead = SlotRange.beyond(io.after(p.wordSlotBits - 1, 0), p.wordSlots) & Fill(p.wordSlots, !io.anywhere)
   private val inWord = (io.later & io.fits).asBools
 
-  // Where runs begin is worked out in all words while it is being found out which of them matters.
+  // The starts of runs are worked out in all words while the word that matters is being found.
   private val starts = io.row.map(FreeRuns.starts(_, io.order))
   private val firstWord = FirstSet.choose(inWord, io.row.zip(starts).map { case (word, runs) => runs ## word })
 
@@ -105,7 +104,7 @@ class FreeRunFinder(implicit p: Params) extends Module {
 /** The lowest bit that is set. A tree of groups of four, since a chain would be as long as the row. */
 object FirstSet {
 
-  /** Whether a bit is set, the index of the lowest, and what goes with it. The last two mean nothing without a bit. */
+  /** Whether a bit is set, the index of the lowest, and its value. The last two mean nothing without a bit. */
   final case class Choice[T <: Data](found: Bool, index: UInt, chosen: T)
 
   /** The index alone. */

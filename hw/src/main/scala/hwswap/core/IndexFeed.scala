@@ -6,17 +6,17 @@ import chisel3._
 import chisel3.util._
 import hwswap.store.FreeRuns
 
-/** Words of a cluster's row that were changed, and how many orders find a run in each of them now (FreeRuns.orders). */
+/** Words of a cluster's row that were changed, and how many orders find a run in each now (FreeRuns.orders). */
 class WordsChange(implicit p: Params) extends Bundle {
   val cluster = UInt(p.clusterBits.W)
   val words = UInt(p.words.W)
   val orders = UInt(log2Ceil(p.wordOrders + 1).W)
 }
 
-/** Tells the index what has become of a cluster, whenever the open cluster gets a new record; changes of its row come
-  * in that cycle or before. It works on copies, so that the next cluster can be opened meanwhile.
+/** Tells the index a cluster's new state, whenever the open cluster gets a new record; changes of its row come in that
+  * cycle or before. It works on copies, so that the next cluster can be opened meanwhile.
   *
-  * A change of the row is known three cycles after it was asked for. So what the words held is taken over with the
+  * A change of the row is known three cycles after it was asked for. So the words' old state is taken over with the
   * record, and goes through three cycles in which a word that turns out to have been changed is corrected; then it is
   * seen whether the cluster has a run of its order; then the index is updated. Records come every second cycle at most.
   *
@@ -26,7 +26,7 @@ class WordsChange(implicit p: Params) extends Bundle {
 class IndexFeed(implicit p: Params) extends Module {
   val io = IO(new Bundle {
 
-    /** The open cluster, its record, the new one, and what its words held: see OpenCluster. */
+    /** The open cluster, its record, the new one, and the state of its words: see OpenCluster. */
     val cluster = Input(UInt(p.clusterBits.W))
     val meta = Input(new ClusterMeta)
     val newMeta = Flipped(Valid(new ClusterMeta))
@@ -45,7 +45,7 @@ class IndexFeed(implicit p: Params) extends Module {
 
   private val changed = RegNext(io.written)
 
-  /** What the open cluster's change is made of, as it was when it got its new record. */
+  /** The parts of the open cluster's change, as they were when it got its new record. */
   private class Copied extends Bundle {
     val cluster = UInt(p.clusterBits.W)
     val meta, newMeta = new ClusterMeta
@@ -105,7 +105,7 @@ class IndexFeed(implicit p: Params) extends Module {
   }
   private val fits = last.bits.partly && MuxCase(inWord, across)
 
-  // The updates: the last one, and what has to come before it.
+  // The updates: the last one, and the one that has to come before it.
   private val update = Reg(new IndexUpdate)
   private val telling = RegNext(last.valid, false.B)
   private val leaving = RegNext(last.valid && last.bits.oldOrder.valid, false.B)

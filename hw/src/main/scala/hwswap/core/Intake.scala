@@ -8,14 +8,14 @@ import chisel3.util._
 /** A request on its way through the pipeline. */
 class PipeOp(implicit p: Params) extends Bundle {
 
-  /** What it is: an allocation, a free, or, if neither, something for a unit. */
+  /** Its kind: an allocation, a free, or, if neither, a request for a unit. */
   val alloc, free = Bool()
 
   /** Why it is refused, or OK; and that it is. */
   val status = UInt(MemMap.Completion.Info.Status.width.W)
   val refused = Bool()
 
-  // Allocations: for whom, whose hint it is, and the hint.
+  // Allocations: the CPU, the owner of the hint, and the hint.
   val cpu = UInt(p.cpuBits.W)
   val order = UInt(p.orderBits.W)
   val key = new HintKey
@@ -58,7 +58,7 @@ class Intake(implicit p: Params) extends Module {
     val unit = new UnitRequest
   })
 
-  // What the stages hold.
+  // The contents of the stages.
 
   /** A request, as far as the pipeline looks at it. */
   private class Request extends Bundle {
@@ -71,14 +71,13 @@ class Intake(implicit p: Params) extends Module {
     val cluster = UInt(p.clusterBits.W)
   }
 
-  /** The first place: a request, and whose hint it is. */
+  /** The first place: a request, and the owner of its hint. */
   private class Accepted extends Bundle {
     val request = new Request
     val key = new HintKey
   }
 
-  /** What kind of request it is: an allocation, a free; and that it is about a cluster, whatever the hint.
-    */
+  /** The kind of request: an allocation, a free; and whether it is about a cluster, whatever the hint. */
   private class Kind extends Bundle {
     val alloc, free, ofCluster = Bool()
   }
@@ -89,7 +88,7 @@ class Intake(implicit p: Params) extends Module {
     val pages = UInt(p.usedBits.W)
   }
 
-  /** The second place: the request with what was looked up for it, and the cluster that is read. */
+  /** The second place: the request with the results of its look-ups, and the cluster that is read. */
   private class Fetched extends Bundle {
     val accepted = new Accepted
     val kind = new Kind
@@ -98,7 +97,7 @@ class Intake(implicit p: Params) extends Module {
     val target = UInt(p.clusterBits.W)
   }
 
-  /** What is known of the second place's request one cycle later; it is valid when its cluster was read. */
+  /** The second place's request, checked, one cycle later; it is valid when its cluster was read. */
   private class Checked extends Bundle {
     val status = UInt(Intake.StatusBits.W)
     val refused = Bool()
@@ -143,7 +142,7 @@ class Intake(implicit p: Params) extends Module {
   private val heldHint = Reg(new CpuHint)
   private val hintRead = arriving && !overtakes(first.bits.key)
   private val hintElse = newest(first.bits.key, heldHint)
-  private val firstHint = Mux(hintRead, io.hint, hintElse) // what is read comes late
+  private val firstHint = Mux(hintRead, io.hint, hintElse) // the hint read comes late
   heldHint := Mux(io.req.fire, io.forward.newHint.bits.hint, firstHint)
 
   // Look up: the device, and which cluster it is, that of the hint, the one that is named, or that of the offset.
@@ -159,7 +158,7 @@ class Intake(implicit p: Params) extends Module {
   private val ofOffset =
     (device.bits.info.base + request.offset(p.clusterBits + p.slotBits - 1, p.slotBits))(p.clusterBits - 1, 0)
 
-  // A hint that is written when the request is in the second place overtakes what the request has read, and names
+  // A hint that is written when the request is in the second place overtakes the hint the request has read, and names
   // another cluster; whether it is this request's was compared in the cycle before.
   private def nextIs(key: HintKey): Bool = key.asUInt === io.forward.nextKey.asUInt
   private val firstMatches = nextIs(first.bits.key)
@@ -192,7 +191,7 @@ class Intake(implicit p: Params) extends Module {
   io.read.valid := second.valid && !io.next.exclusive
   io.read.bits := cluster
 
-  // What is wrong with it.
+  // The reason to refuse it.
   private val rangeValid = fetched.nr =/= 0.U && fetched.offset =/= 0.U && slot +& fetched.nr <= p.slots.U &&
     fetched.offset +& fetched.nr <= second.bits.bounds.pages
   private val status = WireDefault(

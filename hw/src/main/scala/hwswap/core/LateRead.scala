@@ -5,9 +5,9 @@ package core
 import chisel3._
 import chisel3.util._
 
-/** What follows from what the store has read, at the end of the cycle in which it is read: half of that cycle has
-  * passed when it is there. These are modules so that synthesis leaves them whole (hwswap_soc/engine_part.py): mapped
-  * with all else, what was read passes as many look-up tables as what comes from registers.
+/** Logic after a read of the store, in the cycle of the read: half of the cycle has passed when the word is there.
+  * These are modules so that synthesis leaves them whole (hwswap_soc/engine_part.py): mapped with all else, the word
+  * read passes as many look-up tables as values from registers do.
   */
 class LateFits(implicit p: Params) extends Module {
   val io = IO(new Bundle {

@@ -4,22 +4,22 @@ package core
 
 import chisel3._
 
-/** What becomes of a cluster: its new record, the list it belongs on, and whether it has to move there. */
+/** The outcome for a cluster: its new record, the list it belongs on, and whether it has to move there. */
 class ClusterOutcome(implicit p: Params) extends Bundle {
   val meta = new ClusterMeta
   val list = UInt(p.listBits.W)
   val relist = Bool()
 }
 
-/** The stage `look`: what follows from the open cluster, its device and the request, before it is known what was found.
-  * The commit, which comes one cycle later, has it in registers.
+/** The stage `look`: values that follow from the open cluster, its device and the request, before the search's result
+  * is known. The commit, which comes one cycle later, has them in registers.
   *
-  *   - owner, rotating: the device's number, and what it is
+  *   - owner, rotating: the device's number, and whether it rotates
   *   - inDevice: the cluster's number in its device
-  *   - present: the list it is on; onFrag, empty: what it was; filled: the allocation fills it
+  *   - present: the list it is on; onFrag, empty: its state before; filled: the allocation fills it
   *   - low: 2^order - 1
   *   - usable: an allocation that has come by a hint may use it
-  *   - changed, unchanged: what becomes of it with the request carried out, and without
+  *   - changed, unchanged: the outcome with the request carried out, and without
   *   - mayMove: one of the two may put it on another list
   *   - emptied: a free leaves no slot in use
   *   - delta: by how much the number of slots in use changes
@@ -43,7 +43,7 @@ object LookStage {
   /** Upper bits of a count that are compared for a guess. */
   private val UpperBits: Int = 4
 
-  /** What is seen of a cluster.
+  /** Returns the stage's values for a cluster.
     *
     * @param op
     *   the request

@@ -16,7 +16,7 @@ class RowChange(implicit p: Params) extends Bundle {
 }
 
 /** The open cluster, like the kernel's `ci` between `swap_cluster_lock()` and `swap_cluster_unlock()`: its line of the
-  * store in registers. All work on 512 slots is done here, so that those who decide handle small numbers only.
+  * store in registers. All work on 512 slots is done here, so that the units that decide handle small numbers only.
   *
   * `open` makes a cluster the open one by the end of the cycle: it is that already, or it comes from the store, where
   * `read` has to have named it one cycle before. Whether it is the open one is looked up when it is read, so `read` has
@@ -25,8 +25,8 @@ class RowChange(implicit p: Params) extends Bundle {
   * `look` picks a word and looks for a run: see ClusterSearch.
   *
   * A change is asked for in one cycle, made of the row in the next, and written to the store in the one after that. In
-  * the second cycle the new word is seen by the look already, but not what follows from it for the search: see `stale`.
-  * No cluster is fetched in that cycle. What the store does not have yet when a cluster is read is put in its place.
+  * the second cycle the look already sees the new word, but not its effect on the search: see `stale`. No cluster is
+  * fetched in that cycle. Words that the store does not have yet when a cluster is read are put in their places.
   */
 class OpenCluster(implicit p: Params) extends Module {
   val io = IO(new Bundle {
@@ -57,8 +57,8 @@ class OpenCluster(implicit p: Params) extends Module {
     val put = Flipped(Valid(UInt(p.wordBits.W)))
     val newWord = Input(UInt(p.wordSlots.W))
 
-    /** For how many orders each word of the row has a run, without the changes that still are on their way; and what is
-      * written to the store of them: see IndexFeed.
+    /** For how many orders each word of the row has a run, without the changes that still are on their way; and the
+      * changes as they are written to the store: see IndexFeed.
       */
     val orders = Output(Vec(p.words, UInt(log2Ceil(p.wordOrders + 1).W)))
     val written = Output(new WordsChange)
@@ -72,7 +72,7 @@ class OpenCluster(implicit p: Params) extends Module {
   private val row = Reg(Vec(p.words, UInt(p.wordSlots.W)))
   private val orders = Reg(Vec(p.words, UInt(log2Ceil(p.wordOrders + 1).W)))
 
-  /** Which words have a run: by what was read of them, or by what was known otherwise. */
+  /** The words that have a run: by the word read, or by what was known otherwise. */
   private val readFits, knownFits, isRead = Reg(Vec(p.words, Bool()))
   private val meta = Reg(new ClusterMeta)
 
@@ -82,13 +82,13 @@ class OpenCluster(implicit p: Params) extends Module {
   private val line = store.line
   store.read := io.read
 
-  // Which way a cluster comes: it is the open one, or its line was just read.
+  // The source of a cluster: it is the open one, or its line was just read.
   private val isOpen = LateEqual(io.read.bits, cluster) && valid
   private val fetch = io.open.valid && !isOpen
   private val stale = RegNext(io.open.valid && isOpen && (io.change.valid || io.put.valid), false.B)
   io.search.stale := stale
 
-  // What was asked for in the last cycle is made of the row in this one, if the cluster is still open.
+  // A change asked for in the last cycle is made of the row in this one, if the cluster is still open.
   private val rowWrite = RegNext(io.change.valid || io.put.valid, false.B)
   private val metaWrite = RegNext(io.newMeta.valid, false.B)
   private val changed = Reg(UInt(p.clusterBits.W))
@@ -159,7 +159,7 @@ class OpenCluster(implicit p: Params) extends Module {
     }.elsewhen(patchedOrders) {
       orders(w) := newOrders
     }
-    // Each source is compared for itself: what is read comes late.
+    // Each source is compared by itself: the word read comes late.
     val known = Mux(
       stale && patched,
       newFits,
@@ -194,7 +194,7 @@ class OpenCluster(implicit p: Params) extends Module {
   io.opened.meta := meta
   io.opened.empty := empty
 
-  // Look. What is found lies after all that is being changed, so the finder does without it.
+  // Look. A run found lies after all slots that are being changed, so the finder does without the change.
   private val isNew = rowWrite && stillOpen && io.search.pick >= range.firstWord && io.search.pick <= range.lastWord
   private val stored = Select(row, io.search.pick)
   private val picked = Mux(isNew, newWord, stored)
@@ -221,7 +221,7 @@ class OpenCluster(implicit p: Params) extends Module {
     RegEnable((0 until p.words).map(w => io.search.checkedWords(w) && !full(w)).reduce(_ || _), io.search.look)
   io.search.allUsed := !(free :+ notFull).reduce(_ || _)
 
-  // What is asked for. A word that is replaced has an empty range of its own.
+  // The change asked for. A word that is replaced has an empty range of its own.
   range := io.change.bits.range
   setting := io.change.bits.used
   old := Mux(io.put.valid, io.newWord, Mux(io.change.bits.found && !finder.io.here, finder.io.laterWord, word))

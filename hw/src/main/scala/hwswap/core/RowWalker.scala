@@ -23,8 +23,8 @@ class BitmapPort(implicit p: Params) extends Bundle {
   val word = Input(UInt(p.dumpBits.W))
 }
 
-/** Carries walks out, a word a cycle: probe, mark and clear over the words that the range touches, the others over all
-  * 16. A word passes in five cycles: it is named; it is picked; it is there, and what changes; it is changed and
+/** Carries walks out, one word per cycle: probe, mark and clear over the words that the range touches, the others over
+  * all 16. A word passes in five cycles: it is named; it is picked; it is there with its change; it is changed and
   * counted; the counts are added up. So a walk is over 5 cycles after its last word was named.
   */
 class RowWalker(implicit p: Params) extends Module {
@@ -70,7 +70,7 @@ class RowWalker(implicit p: Params) extends Module {
   private val picked = RegNext(walking, false.B)
   private val pickedAt = RegNext(at)
 
-  // Third: it is there, and so is what the walk is about.
+  // Third: it is there, and so are the slots the walk is about.
   private val there = RegNext(picked, false.B)
   private val thereAt = RegNext(pickedAt)
   private val inside = RegNext(range.maskOf(thereAt))

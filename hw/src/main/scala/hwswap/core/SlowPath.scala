@@ -5,8 +5,8 @@ package core
 import chisel3._
 import chisel3.util._
 
-/** Which cluster an allocation without a (good) hint looks at next: the kernel's `swap_alloc_slow()` over the available
-  * devices, and `cluster_alloc_swap_entry()` over a device's lists.
+/** Selects the next cluster for an allocation without a (good) hint: the kernel's `swap_alloc_slow()` over the
+  * available devices, and `cluster_alloc_swap_entry()` over a device's lists.
   *
   * The available devices come in turn, each put after its equals before it is tried; on a device the lists in the
   * order of AllocWalk. It opens clusters; the executor searches them and relocates them. While one is searched, the one
@@ -19,7 +19,7 @@ class SlowPath(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val work = Flipped(new SlowSearch)
 
-    /** Which lists, in which order; and the node of the CPU. */
+    /** The policy, which says which lists are searched in which order; and the node of the CPU. */
     val policy = Input(new Policy)
     val node = Input(UInt(Policy.NodeBits.W))
 
@@ -74,7 +74,7 @@ class SlowPath(implicit p: Params) extends Module {
   choice.io.devices := io.devices
   choice.io.available := io.available
 
-  // The walk along a device's lists, and along one of them from its head to what was its tail at the start.
+  // The walk along a device's lists, and along one list from its head to its tail at the start.
   private val position = Reg(UInt(AllocWalk.bits.W))
   private val list = Reg(UInt(p.listBits.W))
   private val whole = Reg(Bool())
@@ -83,7 +83,7 @@ class SlowPath(implicit p: Params) extends Module {
   /** The cluster of this list is its last. */
   private val last = Reg(Bool())
 
-  /** What is read if anything is: known one cycle before. */
+  /** The cluster to read, if any: known one cycle before. */
   private val readAt = Reg(UInt(p.clusterBits.W))
   private val listWalk = Module(new AllocWalk)
   listWalk.io.order := io.work.order
@@ -206,7 +206,7 @@ class SlowPath(implicit p: Params) extends Module {
       }
     }
 
-    // What the lists hold is known one cycle after they have come to rest.
+    // The lists' contents are known one cycle after they have come to rest.
     is(State.walk) {
       when(large && !isBlkdev) {
         fail()
@@ -215,7 +215,7 @@ class SlowPath(implicit p: Params) extends Module {
         resumed := true.B
         state := State.recall
       }.elsewhen(io.lists.idle && RegNext(io.lists.idle, false.B)) {
-        // What was begun goes on, whatever the policy is now.
+        // A search that was begun goes on, whatever the policy is now.
         when(asked) {
           leaveDevice()
         }.elsewhen(indexes && position === 0.U) {
@@ -226,7 +226,7 @@ class SlowPath(implicit p: Params) extends Module {
       }
     }
 
-    // Where any CPU left off on a rotating device.
+    // On a rotating device: the place where the last CPU left off.
     is(State.recall) {
       place := io.hint
       state := State.recalled

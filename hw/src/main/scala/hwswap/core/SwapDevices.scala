@@ -24,7 +24,7 @@ class DeviceLine(implicit p: Params) extends Bundle {
   }
 }
 
-/** A device as the core sees it: what the registers show, and what only the core needs. */
+/** A device as the core sees it: the fields that the registers show, and those that only the core needs. */
 class SwapDevice(implicit p: Params) extends Bundle {
   val info = new DeviceLine
 
@@ -50,7 +50,7 @@ class SwapDevice(implicit p: Params) extends Bundle {
   def owns(cluster: UInt): Bool = info.claimed && cluster >= info.base && cluster < info.base +& clusters
 }
 
-/** What happens to a device: it is prepared, gets write permission (and counts as listed), loses it, is forgotten, or
+/** The changes of a device: it is prepared, gets write permission (and counts as listed), loses it, is forgotten, or
   * its numbers of slots change.
   */
 object DeviceOp extends ChiselEnum {
@@ -121,7 +121,7 @@ class SwapDevices(implicit p: Params) extends Module {
   private val counting = op === DeviceOp.adjust
   private val available = writeok && !(counting && used === old.slots)
 
-  // What the sum of all devices' free slots gains or loses.
+  // The change of the sum of all devices' free slots.
   private val free = (old.slots - old.info.used).zext
   private val freeDelta = WireDefault(0.S((p.usedBits + 1).W))
 

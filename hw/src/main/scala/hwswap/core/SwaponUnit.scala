@@ -8,7 +8,7 @@ import chisel3.util._
 /** A device comes: SWAPON_PREPARE, MARK_BAD and SWAPON, the kernel's `setup_swap_clusters_info()` and
   * `enable_swap_info()`.
   *
-  * Preparing takes 27 cycles a cluster, listing 4 a cluster. A second SWAPON, after SWAPOFF_BEGIN, only gives the write
+  * Preparing takes 27 cycles per cluster, listing 4. A second SWAPON, after SWAPOFF_BEGIN, only gives the write
   * permission back (`reinsert_swap_info()`).
   */
 class SwaponUnit(implicit p: Params) extends CoreUnit {
@@ -17,7 +17,7 @@ class SwaponUnit(implicit p: Params) extends CoreUnit {
   }
   private val state = RegInit(State.idle)
 
-  // Clusters of the new device (there from the start on) and what is wrong with them (there one cycle later).
+  // Clusters of the new device (there from the start on) and their errors (there one cycle later).
   private val pageBits = req.pages.getWidth
   private val clusters = RegNext((req.pages +& (p.slots - 1).U)(pageBits, p.slotBits))
   private val fits = RegNext(req.pages =/= 0.U && req.base +& clusters <= p.clusters.U)
@@ -27,12 +27,12 @@ class SwaponUnit(implicit p: Params) extends CoreUnit {
       .reduce(_ || _)
   )
 
-  // Which cluster is being prepared or listed.
+  // The cluster that is being prepared or listed.
   private val index = Reg(UInt(p.clusterCountBits.W))
   private val used = Reg(UInt(p.usedBits.W))
   private val number = deviceIndex(req.device)
 
-  // The good slots of the cluster that is being prepared: without the header, and without what lies past the last page.
+  // The good slots of the cluster that is being prepared: without the header, and without the slots past the last page.
   private val lastIndex = clusters - 1.U
   private val inLast = req.pages(p.slotBits - 1, 0)
   private val good = Reg(new SlotRange)

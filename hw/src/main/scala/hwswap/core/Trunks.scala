@@ -8,7 +8,7 @@ import chisel3.util._
 /** Policy HINT: RANDOM_TRUNK: draws a place to go on, a random trunk of a device. A trunk is 32 clusters (64 MiB).
   *
   * The generator is Marsaglia's xorshift with 32 bits (13, 17, 5); its next number is held ready. The lowest bits that
-  * can hold the highest trunk's number are taken; what is too high loses the number of trunks.
+  * can hold the highest trunk's number are taken; a number too high is reduced by the number of trunks.
   */
 class Trunks(implicit p: Params) extends Module {
   val io = IO(new Bundle {

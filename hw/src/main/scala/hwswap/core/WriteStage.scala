@@ -41,7 +41,7 @@ class HintWriter(implicit p: Params) extends Module {
   none.draws := false.B
   private val write = RegNext(io.commit, none)
 
-  // Where there is no hint, it is a random trunk, unless that is the device's first.
+  // Without a hint, it is a random trunk, unless that is the device's first.
   private val trunks = Module(new Trunks)
   trunks.io.reseed := io.reseed
   trunks.io.seed := io.seed

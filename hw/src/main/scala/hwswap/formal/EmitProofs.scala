@@ -9,14 +9,14 @@ import hwswap.bus.{AxiGate, AxiLiteSlave}
 import hwswap.core.{AvailableList, ClusterLists, Core, CoreOp, FreeRunFinder}
 
 /** Writes parts of the engine, so small that a solver can look at all of their states, as SystemVerilog with their
-  * assertions. What is proved of them is in hw/formal.
+  * assertions. The properties that are proved are in hw/formal.
   */
 object EmitProofs {
 
   /** 64 slots make 7 orders, and a row of four words. */
   val Finder: Params = Params(devices = 1, cpus = 1, clusters = 2, slots = 64)
 
-  /** What a row really is. */
+  /** A row of the engine's own size. */
   val FullFinder: Params = Params()
 
   /** 4 clusters are enough to have one that is neither first nor last with a neighbour on each side of it. */
@@ -34,7 +34,7 @@ object EmitProofs {
     "axil" -> (() => new AxiLiteSlave)
   )
 
-  /** The codes of what the core is asked, as a package. */
+  /** The codes of requests to the core, as a package. */
   private def operations: String = {
     val codes = Seq(
       "Prepare" -> CoreOp.swaponPrepare,

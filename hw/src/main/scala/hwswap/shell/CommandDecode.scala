@@ -13,18 +13,18 @@ class Command extends Bundle {
   val head, arg0, arg1, arg2 = UInt(Axi.DataBits.W)
 }
 
-/** Who carries a command out. */
+/** The unit that carries a command out. */
 object CommandPlace extends ChiselEnum {
 
-  /** at once: NOP; in the core; by Dump; by the unit of swap tables. */
+  /** At once: NOP; the core; Dump; the unit of swap tables. */
   val atOnce, core, dump, table = Value
 }
 
-/** What is wrong with a command, a bit a reason. */
+/** The errors of a command, one bit per reason. */
 class Refusal extends Bundle {
   val opcode, protect, device, cpu, range = Bool()
 
-  /** Something is. */
+  /** Whether there is an error. */
   def any: Bool = opcode || protect || device || cpu || range
 
   /** The first reason as a status; OK when there is none. */
@@ -51,13 +51,13 @@ class DecodedCommand(implicit p: Params) extends Bundle {
   val device = UInt(MemMap.Command.Head.Type.width.W)
   val nr = UInt(MemMap.Command.Head.Nr.width.W)
 
-  /** What the core is asked, for `core`. */
+  /** The request to the core, for `core`. */
   val core = new CoreReq
 
   /** SWAPOFF: the device's tables are taken before. */
   val takeFirst = Bool()
 
-  /** What the unit of swap tables is asked, for `table` and with `takeFirst`. */
+  /** The request to the unit of swap tables, for `table` and with `takeFirst`. */
   val table = TableOp()
   val kinds = UInt(MemMap.TableScan.Slots.Kinds.width.W)
 
@@ -66,8 +66,8 @@ class DecodedCommand(implicit p: Params) extends Bundle {
   val arg1, arg2 = UInt(64.W)
 }
 
-/** Checks a command and takes it apart, combinationally. What only the core can know (is the device claimed, are the
-  * slots in use) is left to the core; the widths it cannot see any more are checked here.
+/** Checks a command and takes it apart, combinationally. Checks that only the core can make (is the device claimed, are
+  * the slots in use) are left to the core; the widths it cannot see any more are checked here.
   */
 object CommandDecode {
   import MapAccess.get

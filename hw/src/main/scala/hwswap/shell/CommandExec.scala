@@ -19,10 +19,10 @@ class CommandExec(implicit p: Params) extends Module {
     val in = Flipped(Decoupled(new Command))
     val out = Decoupled(new Completion)
 
-    /** Nothing is begun any more; what was not begun is forgotten. What the core has taken ends. */
+    /** Begin nothing any more, and forget commands that were not begun. Those that the core has taken end. */
     val stop = Input(Bool())
 
-    /** What the core answers is not to be trusted: it completes with BUS_ERROR. */
+    /** The core's answers are not to be trusted: its commands complete with BUS_ERROR. */
     val fault = Input(Bool())
     val tableWrites = Input(Bool())
     val core = new CorePort
@@ -41,8 +41,8 @@ class CommandExec(implicit p: Params) extends Module {
     val idle, dump, dumpWait, table, tableWait, core, complete = Value
   }
 
-  /** What is still needed of a command that is in the core: what it completes with, and which of the core's answers go
-    * into RESULT if the core has carried it out.
+  /** The fields still needed of a command that is in the core: those for its completion, and which of the core's
+    * answers go into RESULT if the core has carried it out.
     */
   private class InCore extends Bundle {
     val opcode = UInt(MemMap.Completion.Info.Opcode.width.W)
@@ -50,7 +50,7 @@ class CommandExec(implicit p: Params) extends Module {
   }
 
   // Check one command ahead: a command makes room for the next when the core takes it.
-  // While the place is free it takes in whatever is there, so that only one bit depends on whether a command came.
+  // While the place is free it takes any input in, so that only one bit depends on whether a command came.
   val decoded = RegInit(false.B)
   val command = RegEnable(CommandDecode(io.in.bits, io.tableWrites), !decoded)
   io.in.ready := !decoded
@@ -59,7 +59,7 @@ class CommandExec(implicit p: Params) extends Module {
   val cycles = Reg(UInt(MemMap.Completion.Info.Cycles.width.W))
   val status = Reg(UInt(MemMap.Completion.Info.Status.width.W))
 
-  /** RESULT of what was not done in the core. */
+  /** RESULT of a command that was not done in the core. */
   val value = Reg(UInt(Axi.DataBits.W))
   val place = command.place
 
@@ -117,7 +117,7 @@ class CommandExec(implicit p: Params) extends Module {
   when(io.stop && state === State.idle)(decoded := false.B)
 
   // Cycles of a command in the core: from when it was taken, or the one before it was answered, until its answer is
-  // there. What it waits for the place after does not count.
+  // there. Waiting for the place after it does not count.
   when((alone && state === State.idle) || coreResp) {
     cycles := 1.U
   }.elsewhen(state =/= State.complete && !io.core.resp.valid)(cycles := cycles + 1.U)

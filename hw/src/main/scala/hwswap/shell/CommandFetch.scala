@@ -18,10 +18,10 @@ object CommandFetch {
   private val SettleCycles: Int = 2
 }
 
-/** Fetches commands after the doorbell into a small queue, several in a transfer and several transfers on their way,
-  * as far as the queue has room for what they bring. None is handed on before the whole
-  * transfer it came with is known to be good, nor any after one that was not. A tail that is further ahead than
-  * the ring is long is the host's mistake: nothing is fetched until it writes another.
+/** Fetches commands after the doorbell into a small queue, several in a transfer and several transfers on their way, as
+  * far as the queue has room for them. None is handed on before the whole transfer it came with is known to be good,
+  * nor any after one that was not. A tail that is further ahead than the ring is long is the host's mistake: nothing is
+  * fetched until it writes another.
   */
 class CommandFetch extends Module {
   import CommandFetch._
@@ -58,7 +58,7 @@ class CommandFetch extends Module {
   val queue = Module(new Queue(new Command, Depth, hasFlush = true))
   queue.io.flush.get := io.stop
 
-  /** Commands of transfers that ended without an error; the last one of them may be on its way into the queue. */
+  /** Commands of transfers that ended without an error; the last one may be on its way into the queue. */
   val goodCommands = RegInit(0.U(countBits.W))
   io.out.valid := queue.io.deq.valid && goodCommands =/= 0.U
   io.out.bits := queue.io.deq.bits
@@ -86,7 +86,7 @@ class CommandFetch extends Module {
   val space = held <= (Depth - Batch).U
   val wanted = io.enable && some && io.log2 =/= 0.U
 
-  /** Where the next command is: known long before it is asked for. */
+  /** The next command's address: known long before it is asked for. */
   private val address = RegNext(io.base + Cat(asked(Settings.CmdLog2.end - 1, 0) & mask, 0.U(wordLog2.W)))
 
   io.dma.drop := false.B

@@ -74,7 +74,7 @@ class CompletionWriter extends Module {
     info.Cycles -> front.cycles
   )
 
-  /** Where the next completion goes: known a cycle before it is asked for. */
+  /** The next completion's place: known a cycle before it is asked for. */
   private val offset = Cat(head(Settings.CmdLog2.end - 1, 0) & mask, 0.U(log2Ceil(completionWords).W))
   private val address = RegNext(io.base + offset)
 

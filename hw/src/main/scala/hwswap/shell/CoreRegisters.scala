@@ -12,9 +12,9 @@ import hwswap.core.Policy
   * @param file
   *   they are declared in
   * @param write
-  *   what the host writes
+  *   the host's writes
   * @param state
-  *   what of the core can be read
+  *   the state of the core that can be read
   * @param settings
   *   fields of the registers
   * @param nodes
@@ -68,7 +68,7 @@ private[shell] class CoreRegisters(
   settings.policy.seed := get(policyWord, policy.Seed)
   settings.policy.reseed := RegNext(write.valid && write.bits.at(policy.Offset), false.B)
 
-  // CPU_NODE: four bits a CPU, of the CPUs there are.
+  // CPU_NODE: four bits per CPU, for the CPUs there are.
   private val perWord = Axi.DataBits / Policy.NodeBits
   nodes := VecInit(
     (0 until p.cpus)

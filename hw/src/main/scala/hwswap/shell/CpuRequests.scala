@@ -21,7 +21,7 @@ class CpuRequests(implicit p: Params) extends Module {
     /** The engine has stopped: a request that the core has not taken ends in BUS_ERROR. */
     val stop = Input(Bool())
 
-    /** What the core answers is not to be trusted: it ends in BUS_ERROR, too. */
+    /** The core's answers are not to be trusted: requests end in BUS_ERROR, too. */
     val fault = Input(Bool())
 
     /** A request is under way. */

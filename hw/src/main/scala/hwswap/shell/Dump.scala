@@ -61,8 +61,8 @@ class Dump(implicit p: Params) extends Module {
   io.dma.req.bits.address := job.target
   io.dma.req.bits.words := words.U
 
-  // A word is taken from the core in one cycle and offered in the next: by a queue, so that who takes it is not waited
-  // for in the same cycle.
+  // A word is taken from the core in one cycle and offered in the next: by a queue, so that it does not wait for its
+  // reader in the same cycle.
   private val bitmapAt = map.Bitmap.Offset / Axi.DataBytes
   private val bitmapWords = p.slots / Axi.DataBits
   io.cluster.bitmap.index := (index - bitmapAt.U)(log2Ceil(bitmapWords) - 1, 0)

@@ -7,7 +7,7 @@ import chisel3.util._
 import hwswap.bus.{DmaWindow, DmaWindows, RefusedBurst}
 import hwswap.grants.GrantEvents
 
-/** What every engine has between the bus of its registers and the rest: the registers that all have, DMA windows and
+/** The part of every engine between the bus of its registers and the rest: the common registers, DMA windows and
   * statistics. CONTROL.RESET resets the whole module.
   */
 abstract class HostSide(implicit p: Params) extends Module {
@@ -17,7 +17,7 @@ abstract class HostSide(implicit p: Params) extends Module {
     val readBeat = Input(Bool())
     val writeBeat = Input(Bool())
 
-    /** Where bursts may be made; one that was refused (one cycle); the bus owes answers from before a reset. */
+    /** The DMA windows; a burst that was refused (one cycle); the bus owes answers from before a reset. */
     val windows = Output(Vec(RegMap.DmaWindow.Count, new DmaWindow))
     val refused = Flipped(Valid(new RefusedBurst))
     val owed = Input(Bool())
@@ -34,7 +34,7 @@ abstract class HostSide(implicit p: Params) extends Module {
     val grants = Input(new GrantEvents)
     val irq = Output(Bool())
 
-    /** Nothing is under way, but for what other masters do. */
+    /** Nothing is under way, other masters apart. */
     val idle = Output(Bool())
   })
 

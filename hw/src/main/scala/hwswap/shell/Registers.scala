@@ -6,7 +6,7 @@ import chisel3._
 import hwswap.bus.Axi
 import hwswap.core.Policy
 
-/** What the core and the units around it tell the registers. */
+/** Inputs of the registers from the core and the units around it. */
 class CoreState extends Bundle {
 
   /** Level, for STATUS. */

@@ -8,8 +8,8 @@ import hwswap.core.CoreEvents
 import hwswap.grants.GrantEvents
 import hwswap.tables.TableEvents
 
-/** What the statistics registers count, one field a register: one-cycle pulses, or numbers where several things may
-  * happen at once.
+/** The events that the statistics registers count, one field per register: one-cycle pulses, or numbers where several
+  * things may happen at once.
   */
 class StatEvents extends Bundle {
   val cycles, dmaReadBeats, dmaWriteBeats, dmaRefused = Bool()
@@ -27,7 +27,7 @@ class CoreStatEvents extends Bundle {
 
 /** The statistics registers: 64-bit counters, cleared by reset alone.
   *
-  * The counts lie in one small memory. A few bits a counter collect what has happened since the counter's last turn;
+  * The counts lie in one small memory. A few bits per counter collect the events since the counter's last turn;
   * one adder goes round and adds them to the counts. A read takes the next turn, so it gives the exact count.
   */
 class Stats(implicit p: Params) extends Module {
@@ -74,7 +74,7 @@ class Stats(implicit p: Params) extends Module {
   /** Most cycles between two turns of a counter: reads take at most every second turn. */
   private val round = 2 * counters + 2
 
-  // First cycle: whose turn it is, a read's or the next in the row. Second: its count and what to add leave their
+  // First cycle: whose turn it is, a read's or the next in the row. Second: its count and the amount to add leave their
   // places.
   private val read = io.regs.read
   private val asked = read.bits(log2Ceil(step) + indexBits - 1, log2Ceil(step))
@@ -86,7 +86,7 @@ class Stats(implicit p: Params) extends Module {
   val turnOf = RegNext(UIntToOH(following, counters), 1.U)
   when(!isRead)(next := Mux(next === (counters - 1).U, 0.U, next + 1.U))
 
-  /** What has happened since the counter's last turn. */
+  /** Counts the events since the counter's last turn. */
   private def collect(event: Bits, i: Int): UInt = {
     val step = RegNext(event.asUInt, 0.U)
     val bits = event.getWidth + log2Ceil(round)

@@ -20,7 +20,7 @@ class LinksPort(implicit p: Params) extends Bundle {
   val next, prev = new LinkPort
 }
 
-/** The links, in block RAM. Reading what is written in the same cycle gives nothing defined. */
+/** The links, in block RAM. Reading a link that is written in the same cycle gives nothing defined. */
 class ClusterLinks(implicit p: Params) extends Module {
   val io = IO(new LinksPort)
 

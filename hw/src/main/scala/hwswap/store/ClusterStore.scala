@@ -5,7 +5,7 @@ package store
 import chisel3._
 import chisel3.util._
 
-/** What is stored of one word of a row: the slots that are taken (32 bits), and for how many orders there is a free run
+/** One word of a row as it is stored: the slots that are taken (32 bits), and for how many orders there is a free run
   * (see FreeRuns.orders).
   */
 class StoredWord(implicit p: Params) extends Bundle {
@@ -45,8 +45,8 @@ class StorePort(implicit p: Params) extends Bundle {
 
 /** The cluster store: a line a cluster, read as a whole, written word by word.
   *
-  * A read takes one cycle, and what was read is there for that cycle only. A word that is written in the cycle in which
-  * its cluster is read is not defined in what was read; who reads puts the new word in its place.
+  * A read takes one cycle, and its data is there for that cycle only. A word that is written in the cycle in which its
+  * cluster is read is undefined in that data; the reader puts the new word in its place.
   */
 class ClusterStore(implicit p: Params) extends Module {
   val io = IO(new StorePort)

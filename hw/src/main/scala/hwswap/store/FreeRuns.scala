@@ -17,8 +17,8 @@ object FreeRuns {
       below.indices.map(i => if (i % (2 * half) == 0) below(i) && below(i + half) else false.B)
     }
 
-  /** Where runs of this order begin. For order 5, a whole word, and those above, bit 0 is set: they are asked about
-    * empty words only.
+  /** Returns the starts of runs of this order. For order 5, a whole word, and orders above, bit 0 is set: they are
+    * asked about empty words only.
     */
   def starts(used: UInt, order: UInt): UInt = {
     val runs = byOrder(used).init
@@ -42,8 +42,8 @@ object FreeRuns {
       .reduce(_ || _)
   }
 
-  /** How many orders find a run in the word: 0 when it is full, k + 1 when there is one of order k and none above, 6
-    * when it is empty.
+  /** Returns for how many orders the word has a run: 0 when it is full, k + 1 when there is one of order k and none
+    * above, 6 when it is empty.
     */
   def orders(used: UInt): UInt = {
     val some = any(used)

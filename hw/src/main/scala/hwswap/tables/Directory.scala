@@ -10,14 +10,14 @@ import hwswap.store.ClusterStore
 /** Entries of the directory. */
 object Directory {
 
-  /** Bytes of a swap table, and what its address is a multiple of. */
+  /** Bytes of a swap table; its address is a multiple of this. */
   val TableBytes: Int = 4096
 
   /** Bits of the address of a table, without those that are 0. */
   val PageBits: Int = Axi.AddrBits - log2Ceil(TableBytes)
 }
 
-/** Where a cluster's table is. */
+/** The address of a cluster's table. */
 class DirectoryEntry extends Bundle {
 
   /** The cluster has one. */
@@ -25,7 +25,7 @@ class DirectoryEntry extends Bundle {
   val page = UInt(Directory.PageBits.W)
 }
 
-/** What an entry becomes: the address of a table, or 0 for none; without `keep` it stays as it is. */
+/** A new value of an entry: the address of a table, or 0 for none; without `keep` it stays as it is. */
 class DirectoryValue extends Bundle {
   val page = UInt(Directory.PageBits.W)
   val keep = Bool()
@@ -38,14 +38,14 @@ class DirectoryReq(implicit p: Params) extends Bundle {
   val count = UInt(p.clusterCountBits.W)
 }
 
-/** What a client of the directory sees: one request at a time. */
+/** A client's port to the directory: one request at a time. */
 class DirectoryPort(implicit p: Params) extends Bundle {
   val req = Decoupled(new DirectoryReq)
 
   /** The entries looked at, in order. */
   val entries = Flipped(Decoupled(new DirectoryEntry))
 
-  /** What is to be set, in order, and its end (one cycle). */
+  /** The values to be set, in order, and their end (one cycle). */
   val values = Decoupled(new DirectoryValue)
   val done = Input(Bool())
 

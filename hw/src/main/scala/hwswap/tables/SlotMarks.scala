@@ -6,7 +6,7 @@ import chisel3._
 import chisel3.util._
 import hwswap.bus.Axi
 
-/** What is known of one slot of a cluster. */
+/** The kind and mark of one slot of a cluster. */
 class SlotMark(implicit p: Params) extends Bundle {
   val slot = UInt(p.slotBits.W)
   val kind = UInt(TableEntry.KindBits.W)
@@ -16,7 +16,7 @@ class SlotMark(implicit p: Params) extends Bundle {
   val end = Bool()
 }
 
-/** What is known of 64 slots in a row, a bit each. Slots that were not written have kind 0 and no mark. */
+/** The kinds and marks of 64 slots in a row, one bit each. Slots that were not written have kind 0 and no mark. */
 class SlotMarkRow extends Bundle {
   val marks = UInt(Axi.DataBits.W)
 
@@ -28,7 +28,7 @@ class SlotMarkRow extends Bundle {
     kinds.zipWithIndex.map { case (plane, i) => Mux(kind(i), plane, ~plane) }.reduce(_ & _) & marks
 }
 
-/** Bitmaps of a cluster's slots, made of one slot a cycle in rising order. A row is collected in a register, and joins
+/** Bitmaps of a cluster's slots, from one slot per cycle in rising order. A row is collected in a register, and joins
   * the others in a small memory when the next one begins.
   */
 class SlotMarks(implicit p: Params) extends Module {

@@ -53,8 +53,8 @@ final case class TableCommand(
 
 object TableCommand {
 
-  /** What has to lie in the device: nothing, as it is all of it; SLOT; `nr` slots from there on, in one cluster; `nr`
-    * clusters.
+  /** The range that has to lie in the device: none, as it is the whole device; SLOT; `nr` slots from there on, in one
+    * cluster; `nr` clusters.
     */
   object Range extends Enumeration {
     val device, slot, slots, clusters = Value

@@ -6,7 +6,7 @@ import chisel3._
 import chisel3.util._
 import hwswap.bus.Axi
 
-/** What the engine knows of a swap-table word (`mm/swap_table.h`). */
+/** The format of a swap-table word (`mm/swap_table.h`), as far as the engine needs it. */
 object TableEntry {
   private val map = MemMap.TableEntry
 

@@ -28,8 +28,8 @@ class GiveResult extends Bundle {
   val tables = UInt(MemMap.Command.Head.Nr.width.W)
 }
 
-/** Carries out TABLE_GIVE, TABLE_TAKE and what SWAPOFF takes. Addresses are read in batches that
-  * fit in the read queue as a whole, so that nothing is written while a read is under way.
+/** Carries out TABLE_GIVE, TABLE_TAKE and SWAPOFF's taking of tables. Addresses are read in batches that fit in the
+  * read queue as a whole, so that nothing is written while a read is under way.
   */
 class TableGive(implicit p: Params) extends Module {
   val io = IO(new Bundle {

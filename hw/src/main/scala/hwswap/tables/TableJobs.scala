@@ -5,8 +5,8 @@ package tables
 import chisel3._
 import hwswap.bus.Axi
 
-/** What is done with swap tables, by the rows of TableCommand: what commands ask for (TABLE_...), and `off`: SWAPOFF
-  * takes all tables of its device.
+/** Operations on swap tables, by the rows of TableCommand: those of commands (TABLE_...), and `off`: SWAPOFF takes all
+  * tables of its device.
   */
 object TableOp extends ChiselEnum {
   val give, take, off, lookup, range, count, scan, fill, clear, replace = Value

@@ -4,9 +4,7 @@ package tables
 
 import chisel3._
 
-/** Who reads: the words of a table go to the pipeline that looks at them, addresses that the host gives to who takes
-  * them over.
-  */
+/** The reader: TableWords for the words of a table, TableGive for addresses that the host gives. */
 object TableReader extends ChiselEnum {
   val words, addresses = Value
 }

@@ -6,7 +6,7 @@ import chisel3._
 import chisel3.util._
 import hwswap.bus.{Axi, Dma, DmaWritePort, DmaWriteWord}
 
-/** What is written to host memory. */
+/** The kinds of data that are written to host memory. */
 object ReportKind extends ChiselEnum {
 
   /** A bitmap of a cluster's slots; MemMap.TableRange; MemMap.TableCounts; new words of a table. */
@@ -19,13 +19,13 @@ class ReportJob(implicit p: Params) extends Bundle {
   val address = UInt(Dma.AddrBits.W)
   val count = UInt(p.countBits.W)
 
-  /** words: the first slot, and what each word becomes but for the flags. Without `flags`, words become 0. */
+  /** words: the first slot, and the new value of each word but for the flags. Without `flags`, words become 0. */
   val slot = UInt(p.slotBits.W)
   val value = UInt(TableEntry.ValueBits.W)
   val flags = Bool()
 }
 
-/** Writes what was found, or the words that take the place of others. */
+/** Writes the result of a search, or the words that take the place of others. */
 class TableReport(implicit p: Params) extends Module {
   val io = IO(new Bundle {
     val job = Flipped(Decoupled(new ReportJob))
@@ -54,8 +54,8 @@ class TableReport(implicit p: Params) extends Module {
   io.write.req.bits.address := io.job.bits.address
   io.write.req.bits.words := io.job.bits.count
 
-  // A word is made in one cycle and offered in the next: by a queue, so that who takes it decides about no address in
-  // the same cycle. The flags of the word that is made were asked for before.
+  // A word is made in one cycle and offered in the next: by a queue, so that its reader decides about no address in the
+  // same cycle. The flags of the word that is made were asked for before.
   private val words = Module(new Queue(new DmaWriteWord, 2, hasFlush = true))
   words.io.flush.get := io.write.done.valid
   io.write.data <> words.io.deq

@@ -8,7 +8,7 @@ import hwswap.bus.{Axi, DmaPort, DmaReadReq}
 import hwswap.core.DeviceInfo
 import hwswap.tables.TableCommand.{Answer, End, Range, Walk}
 
-/** Carries jobs on swap tables out, one at a time and in order, each by its row of TableCommand. What a job says is
+/** Carries jobs on swap tables out, one at a time and in order, each by its row of TableCommand. A job's fields are
   * checked before its first access; then come the table and its words. All accesses of a job have ended when it has.
   */
 class TableUnit(implicit p: Params) extends Module {
@@ -64,7 +64,7 @@ class TableUnit(implicit p: Params) extends Module {
   give.io.directoryDone := entries.done
   io.ready := directory.io.ready
 
-  // Reads: words find their way back by who asked for them.
+  // Reads: words find their way back by their reader.
   private val read = io.dma.read
   private val reads = Module(new Arbiter(new DmaReadReq(TableReader()), 2))
   for ((in, user) <- reads.io.in.zip(Seq(give.io.readReq, walk.io.readReq))) in <> user
@@ -88,7 +88,7 @@ class TableUnit(implicit p: Params) extends Module {
   private val number = if (p.devices == 1) 0.U(1.W) else job.device(p.deviceBits - 1, 0)
   private val tabled = RegNext(At(mayHave, number))
 
-  // What the job's range is, as numbers.
+  // The job's range, as numbers.
   private val first = job.slot(p.slotBits - 1, 0)
   private val cluster = job.slot >> p.slotBits
   private val inside = RegNext(job.slot < device.pages)
@@ -110,7 +110,7 @@ class TableUnit(implicit p: Params) extends Module {
   private val wrong = RegNext(has(_.shadow) && job.arg1 =/= 0.U && !job.arg1(0))
   private val noDevice = !device.claimed || RegNext(job.device >= p.devices.U)
 
-  /** What ends a job before its first access, in this sequence. */
+  /** The reasons to end a job before its first access, in this sequence. */
   private val refusals = Seq(
     io.stop -> StatusCode.BusError.U,
     noDevice -> StatusCode.BadDevice.U,
@@ -151,7 +151,7 @@ class TableUnit(implicit p: Params) extends Module {
   report.io.flags := words.io.flags
   report.io.found := found
 
-  // What is written: a bitmap, or what else the job writes.
+  // The data to write: a bitmap, or whatever else the job writes.
   private val bitmapNow = state === State.bitmap
   private val isShadow = has(_.shadow)
   private val targetWord = job.arg2 >> log2Ceil(Axi.DataBytes)
@@ -193,7 +193,7 @@ class TableUnit(implicit p: Params) extends Module {
     Answer.tables -> give.io.done.bits.tables
   )
 
-  /** Ends the job as its row says, after what is still to be written. */
+  /** Ends the job as its row says, after the writes that are still to come. */
   private def endAs(of: TableCommand => Option[End]): Unit = {
     def its(property: End => Boolean): Bool = has(of(_).exists(property))
     def pick[T](field: End => T, values: Seq[(T, UInt)]): UInt = {
@@ -268,7 +268,7 @@ class TableUnit(implicit p: Params) extends Module {
           endAs(_.hit)
         }.otherwise(endAs(row => Option.when(row.walk != Walk.none)(row.end)))
       }
-      // What a range looks like is written as soon as its words have come.
+      // The report of a range is written as soon as its words have come.
       when(early && report.io.job.ready)(state := State.reportWait)
     }
     is(State.bitmap)(when(report.io.job.fire)(state := State.bitmapWait))

@@ -13,7 +13,7 @@ class TableRange(implicit p: Params) extends Bundle {
   val cluster = UInt(p.clusterBits.W)
   val first = UInt(p.slotBits.W)
 
-  /** Slots, and clusters that have some of them: 1 and more. */
+  /** The number of slots, and of clusters that hold them: each at least 1. */
   val slots = UInt(p.usedBits.W)
   val clusters = UInt(p.clusterCountBits.W)
 
@@ -21,8 +21,8 @@ class TableRange(implicit p: Params) extends Bundle {
   val bare = Bool()
 }
 
-/** Cuts a range of slots into its clusters, looks up their tables, and asks for the words. It runs ahead of who takes
-  * the words, by as many clusters as there are places.
+/** Cuts a range of slots into its clusters, looks up their tables, and asks for the words. It runs ahead of the reader
+  * of the words, by as many clusters as there are places.
   */
 class TableWalk(implicit p: Params) extends Module {
   val io = IO(new Bundle {
@@ -32,7 +32,7 @@ class TableWalk(implicit p: Params) extends Module {
     val readReq = Decoupled(new DmaReadReq(TableReader()))
     val pieces = Decoupled(new TablePiece)
 
-    /** Where the table of the last piece is. */
+    /** The address of the last piece's table. */
     val page = Output(UInt(Directory.PageBits.W))
 
     /** Forgets the range. */

@@ -7,11 +7,11 @@ import chisel3.util._
 import hwswap.bus.{Axi, DmaReadWord}
 import hwswap.tables.TableCommand.Mark
 
-/** What is wanted of the words of a range of slots. */
+/** A job on the words of a range of slots. */
 class WordsJob extends Bundle {
   val op = TableOp()
 
-  /** scan: what is looked for; fill, clear: what is expected. */
+  /** scan: the kinds looked for; fill, clear: the kinds expected. */
   val kinds = UInt(TableEntry.Kinds.W)
 
   /** replace: the page that each word has to be of. */
@@ -21,7 +21,7 @@ class WordsJob extends Bundle {
   val bitmap = Bool()
 }
 
-/** What was found. */
+/** The result of a WordsJob. */
 class WordsFound(implicit p: Params) extends Bundle {
 
   /** The bus answered with an error; nothing else means anything then. */
@@ -46,11 +46,11 @@ class WordsFound(implicit p: Params) extends Bundle {
   val first = UInt(Axi.DataBits.W)
 }
 
-/** Looks at the words of a range of slots, one a cycle: tells kinds, compares with what is expected, counts, collects
+/** Looks at the words of a range of slots, one per cycle: tells kinds, compares with what is expected, counts, collects
   * bitmaps, and keeps the flags of those that may be written anew.
   *
-  * A word's kind is known one cycle after it was taken, and counts one later. Clusters without table take one cycle, or
-  * one a slot where a bitmap of them is wanted.
+  * A word's kind is known one cycle after it was taken, and counts one later. A cluster without table takes one cycle,
+  * or one per slot where a bitmap of it is wanted.
   */
 class TableWords(implicit p: Params) extends Module {
   val io = IO(new Bundle {
@@ -166,7 +166,7 @@ class TableWords(implicit p: Params) extends Module {
               state := onward
             }
             is(TableOp.scan) {
-              // The slots are free, so the first is what is looked for, or none.
+              // The slots are free, so the first is a hit, or none.
               when(!job.kinds(TableKindCode.Free)) {
                 state := onward
               }.elsewhen(job.bitmap) {

@@ -7,7 +7,7 @@ import chisel3.util._
 import hwswap.bus.DmaPort
 import hwswap.core.DeviceInfo
 
-/** What the statistics count of swap tables. */
+/** The events of swap tables that the statistics count. */
 class TableEvents extends Bundle {
   val wordsRead, wordsWritten, busy = Bool()
 }

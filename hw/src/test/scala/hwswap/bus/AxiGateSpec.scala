@@ -10,7 +10,7 @@ import org.scalatest.funspec.AnyFunSpec
 import scala.collection.mutable
 import scala.util.Random
 
-/** The gate between masters and bus: what windows permit and what they do not, and the end of what the bus owes. */
+/** The gate between masters and bus: bursts that windows permit and refuse, and the end of bursts that the bus owes. */
 class AxiGateSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded with Cases[AxiGate] {
   private val inside = 0x40000L
   private val outside = 0x80000L
@@ -43,7 +43,7 @@ class AxiGateSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded with 
 
     def until(what: String)(condition: => Boolean): Unit = waitFor(what, 2000)(condition)(step())
 
-    /** Offers what is on a channel until it is taken. */
+    /** Offers a channel's bits until they are taken. */
     private def offer(channel: ReadyValidIO[_ <: Data]): Unit = {
       channel.valid.poke(true)
       until("ready")(bit(channel.ready))

@@ -17,7 +17,7 @@ import scala.util.Random
   * @param random
   *   where the waiting comes from
   * @param eager
-  *   chance, of 100, that the memory is ready or answers in a cycle
+  *   percentage of cycles in which the memory is ready or answers
   * @param latency
   *   cycles from an address, or a burst's last word, to the answer at the earliest
   * @param reorder
@@ -52,7 +52,7 @@ class AxiMemory(
   /** Nothing is taken or answered. */
   var hold: Boolean = false
 
-  /** What has to be answered: its identifier, and from when on. Reads have beats: how many were given. */
+  /** An answer due: its identifier, and its first possible cycle. Reads have beats, and the number of those given. */
   private class Due(val id: Int, val from: Long)
   private class WriteEnd(id: Int, from: Long, val response: Int) extends Due(id, from)
   private class ReadRun(id: Int, from: Long, val address: Long, val beats: Int) extends Due(id, from) { var sent = 0 }
@@ -67,7 +67,7 @@ class AxiMemory(
   private var answering: Option[WriteEnd] = None
   private var reading: Option[ReadRun] = None
 
-  /** What was offered and not taken, by channel. */
+  /** Offers that were not taken, by channel. */
   private val waiting = mutable.Map.empty[String, Seq[BigInt]]
 
   /** One of those that may be answered now: the first, or any that no other of its identifier precedes. */
@@ -105,7 +105,7 @@ class AxiMemory(
     after()
   }
 
-  /** Looks at what is transferred at the coming clock edge. */
+  /** Looks at the transfers of the coming clock edge. */
   private def before(): Unit = {
     stays("AW", axi.aw.valid, awReady, axi.aw.bits.addr, axi.aw.bits.len, axi.aw.bits.id)
     stays("AR", axi.ar.valid, arReady, axi.ar.bits.addr, axi.ar.bits.len, axi.ar.bits.id)
@@ -133,7 +133,7 @@ class AxiMemory(
     }
   }
 
-  /** Stores what has arrived and sets the inputs of the next cycle. */
+  /** Stores the data that has arrived and sets the inputs of the next cycle. */
   def after(): Unit = {
     now += 1
     while (writeAddresses.nonEmpty && writeData.nonEmpty) {

@@ -4,7 +4,7 @@ package bus
 
 import org.scalatest.funspec.AnyFunSpec
 
-/** Whose identifiers are where on a shared bus; that answers find back is tested with the engine's masters. */
+/** The places of masters' identifiers on a shared bus; the engine's masters test that answers find their way back. */
 class AxiMergeSpec extends AnyFunSpec {
   it("gives each master identifiers of its own, at a multiple of how many it has") {
     assert(AxiMerge.places(Seq(0, 0)) == Seq(0, 1))

@@ -10,14 +10,14 @@ import scala.collection.mutable
 import scala.util.Random
 
 /** The DMA for swap tables against a memory with random waiting and latency: every length and end, errors at every
-  * place, transfers behind each other, flushes, and how near it comes to a beat a cycle.
+  * place, transfers after each other, flushes, and how near it comes to one beat per cycle.
   */
 class TableDmaSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded with Cases[Dma[UInt]] {
   private val bursts = 8
   private val readerBits = 2
   private def gen = UInt(readerBits.W)
 
-  /** Takes what was read with chance `taking` of 100. */
+  /** Takes the words read with a chance of `taking` percent per cycle. */
   private class Bench(dut: Dma[UInt], random: Random, eager: Int, latency: Int = 0, taking: Int = 100) {
     val memory = new AxiMemory(dut.io.axi, random, eager, latency)
     var cycle = 0L
@@ -27,7 +27,7 @@ class TableDmaSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded with
     read.drop.poke(false)
     for (valid <- Seq(read.req.valid, write.req.valid, write.data.valid)) valid.poke(false)
     read.data.ready.poke(false)
-    // What another memory left on the bus is not this one's.
+    // Signals that another memory left on the bus are not this one's.
     restart(dut)
     memory.after()
 
@@ -181,7 +181,7 @@ class TableDmaSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded with
       val end = bench.flush()
       assert(bench.memory.quiet)
       assert(old.indices.forall(i => Set(old(i), data(i))(bench.memory(0x3010 + 8 * i))))
-      // A write of which the rest was made up has not done what was asked.
+      // A write whose rest was made up has not written all that was asked.
       for ((error, good) <- end) {
         assert(error || good == 300, s"$good words are good, and no error")
         assert((0 until good).forall(i => bench.memory(0x3010 + 8 * i) == data(i)))

@@ -19,7 +19,7 @@ class DmaWriteArbiterSpec extends AnyFunSpec with ChiselSim with Peeks with Seed
       val left = Array.fill(clients)(0)
       val begun = Array.fill(clients)(false)
       val ends = Array.fill(clients)(0)
-      // The transfer at the DMA: whose, and its words; those taken.
+      // The transfer at the DMA: its client and its words; the words taken.
       var atDma = Option.empty[(Int, Int)]
       var taken = 0
       val order = mutable.ArrayBuffer.empty[Int]
@@ -76,7 +76,7 @@ class DmaWriteArbiterSpec extends AnyFunSpec with ChiselSim with Peeks with Seed
         }
       }
       assert(ends.forall(_ > 100), s"ends by client: ${ends.mkString(", ")}")
-      // Who has waited goes before who has just ended.
+      // A client that has waited goes before one that has just ended.
       assert(order.zip(order.tail).count { case (a, b) => a == b } < order.length / 4)
     }
   }

@@ -38,13 +38,13 @@ class AnswerQueueSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
         }
         val waiting = mutable.Queue.empty[Seq[BigInt]]
         var most, passed = 0
-        // Whether an answer may come: by what was said one cycle ago, and by when the last one came.
+        // Whether an answer may come: by `room` one cycle ago, and by the time of the last one.
         var room, justCame = false
         for (cycle <- 1 to 800) {
           val offering = room && !justCame && random.nextInt(100) < offers
           val taking = random.nextInt(100) < takes
           val offered = answer(random)
-          // What is not valid means nothing.
+          // Bits that are not valid mean nothing.
           for ((field, value) <- enq.zip(offered)) poke(field, value)
           dut.io.enq.valid.poke(offering)
           dut.io.deq.ready.poke(taking)

@@ -52,7 +52,7 @@ class CheckUnitSpec extends AnyFunSpec with ChiselSim with Peeks {
     view.lists.nonEmpty(1).poke(state.lists.keys.map(1 << _).sum)
     dut.io.req.device.poke(1)
 
-    // What was asked for in the cycles before: counts take some cycles, everything else two.
+    // Requests of the cycles before: counts take some cycles, everything else two.
     var open, opening: Option[Int] = None
     var looks, peeks: Option[Int] = None
     var counting = 0

@@ -4,7 +4,7 @@ package core
 
 import org.scalatest.funspec.AnyFunSpec
 
-/** The rules of allocation and free, one by one; what is refused is in the scripts of the whole engine. */
+/** The rules of allocation and free, one by one; refusals are in the scripts of the whole engine. */
 class CoreAllocSpec extends AnyFunSpec with CoreTest {
   private val NoSpace = StatusCode.NoSpace
 
@@ -69,7 +69,7 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
   rule("keeps a FRAG cluster's place when the hint leads to it") { core =>
     core.on(0, 3 * 512, 0)
     core.take(0, 0, 2) // cluster 0 to FRAG[0], CPU 0's hint in it
-    core.take(1, 0, 2) // cluster 1 behind it, CPU 1's hint
+    core.take(1, 0, 2) // cluster 1 after it, CPU 1's hint
     core.take(2, 9, 1)
     // CPU 0 scans cluster 0 again: it stays in front, so a CPU without a hint comes to cluster 0.
     assert(core.place(core.alloc(0, 0)) == (0, 3))
@@ -123,10 +123,10 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     val best = core.take(0, 0, 511)
     assert(best.forall(_._1 == 2) && !core.available(2))
     assert(core.place(core.alloc(0, 0)) == (0, 1))
-    // Device 0 went behind device 1 when it was visited: a CPU without a hint gets device 1, then 0 again.
+    // Device 0 went to a place after device 1 when it was visited: a CPU without a hint gets device 1, then 0 again.
     assert(core.place(core.alloc(1, 0)) == (1, 1))
     assert(core.place(core.alloc(2, 0)) == (0, 2))
-    // Device 1 fills up and comes back behind device 0.
+    // Device 1 fills up and comes back after device 0.
     core.take(1, 0, 510)
     assert(!core.available(1) && core.available(0))
     core.ok(core.free(1, 100, 1))
@@ -282,7 +282,7 @@ class CoreAllocSpec extends AnyFunSpec with CoreTest {
     assert(core.alloc(1, 8).status == NoSpace && core.seen("scan") == 3)
     assert(core.alloc(1, 8).status == NoSpace && core.seen("scan") == 3, "all of FRAG[8], in its old sequence")
     core.sound()
-    // One more on NONFULL[8]: it joins FRAG only after what was there has been counted.
+    // One more on NONFULL[8]: it joins FRAG only after the clusters there have been counted.
     core.ok(core.free(0, 2 * 512 + 1, 1))
     assert(core.alloc(1, 8).status == NoSpace && core.seen("scan") == 3)
     core.ok(core.free(0, 4 * 512 + 256, 256))

@@ -57,7 +57,7 @@ class CoreArbiterSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
       reset(dut)
       val answered = Array.fill(users)(0)
       val wants = Array.fill(users)(false)
-      // The core: who asked, and with what number; it has room for so many.
+      // The core: each request's user and number; it has room for so many.
       val room = 5
       val inCore = mutable.Queue.empty[(Int, Int)]
       var number, most = 0

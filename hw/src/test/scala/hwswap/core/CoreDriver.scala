@@ -7,7 +7,7 @@ import chisel3.simulator.Exceptions
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.{Informing, TestSuite}
 
-/** A response of the core, the cycles from the request's acceptance to it, and what a dump shows. */
+/** A response of the core, the cycles from the request's acceptance to it, and the contents of a dump. */
 final case class Answer(
     status: Int,
     device: Int,
@@ -215,7 +215,7 @@ object CoreDriver {
 /** Tests of whole cores. */
 trait CoreTest extends ChiselSim with Peeks with Cases[CoreDriver] { this: TestSuite with Informing =>
 
-  /** One rule and what shows that it is kept, on a core that is cleared before; its self-test comes at the end. */
+  /** One rule and its test, on a core that is cleared before; the core's self-test comes at the end. */
   protected def rule(name: String)(body: CoreDriver => Unit): Unit = inTurn(name) { core =>
     core.clear()
     body(core)

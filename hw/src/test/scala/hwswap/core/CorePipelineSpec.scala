@@ -53,8 +53,8 @@ private class CoreStream(dut: Core) extends Peeks {
   }
 }
 
-/** How many cycles each request takes when the core's input is kept full; random streams are compared elsewhere, with
-  * the golden model.
+/** The cycles per request when the core's input is kept full; random streams are compared elsewhere, with the golden
+  * model.
   */
 class CorePipelineSpec extends AnyFunSpec with CoreTest {
   private val Slots = 512

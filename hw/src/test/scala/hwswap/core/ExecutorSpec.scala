@@ -131,7 +131,7 @@ private class ExecutorBench(dut: ExecutorUnderTest, random: Random)(implicit p: 
       val first = cluster.used.indexWhere(identity, from)
       if (first < 0) Frees(cluster.number, from, 1 + random.nextInt(p.slots - from))
       else {
-        // What is in use there, or a part of it; now and then more than that.
+        // The slots in use there, or a part; now and then more than these.
         val run = cluster.used.drop(first).takeWhile(identity).length
         val nr = if (random.nextInt(3) == 0) run else 1 + random.nextInt(run)
         Frees(cluster.number, first, if (random.nextInt(12) == 0) (nr + 1).min(p.slots - first) else nr)
@@ -145,7 +145,7 @@ private class ExecutorBench(dut: ExecutorUnderTest, random: Random)(implicit p: 
     else if (flag == ClusterFlag.discard) ListId.discard
     else 0
 
-  /** What is expected of a commit besides its answer. */
+  /** Checks all of a commit but its answer. */
   private def becomes(c: ModelCluster, flag: ClusterFlag.Type, order: Int, always: Boolean): Unit = {
     val moves = always || flag != c.flag
     assert(bit(dut.move.valid) == moves, s"cluster ${c.number} changes its list: $moves, ${c.flag} to $flag")
@@ -232,7 +232,7 @@ private class ExecutorBench(dut: ExecutorUnderTest, random: Random)(implicit p: 
   def run(count: Int, offers: Int, takes: Int, moves: Int): Unit = {
     start()
     var pending, current = Option.empty[Work]
-    // What was read one cycle ago, and for whom.
+    // The cluster read one cycle ago, and the reader.
     var readFor = Option.empty[Option[Int]]
     var keyBefore = Option.empty[(Int, Int)]
     var expectedHint = Option.empty[((Int, Int), Option[HintedPlace])]
@@ -459,7 +459,7 @@ private class ExecutorBench(dut: ExecutorUnderTest, random: Random)(implicit p: 
   }
 }
 
-/** What the executor decides and writes, request after request, at any pace of requests, answers and list moves. */
+/** The executor's decisions and writes, request after request, at any pace of requests, answers and list moves. */
 class ExecutorSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   private implicit val p: Params = Params(devices = 3, cpus = 2, clusters = 16)
 

@@ -125,7 +125,7 @@ private class IntakeBench(dut: Intake, random: Random, shared: Boolean)(implicit
     }
   }
 
-  /** What was taken must be what was let in, with the hint as it is then. */
+  /** Checks that the request taken is the one let in, with the hint as it is then. */
   private def compare(r: Entered, read: Option[Int]): Unit = {
     val op = dut.io.next.op.bits
     val expected = status(r)
@@ -196,7 +196,7 @@ private class IntakeBench(dut: Intake, random: Random, shared: Boolean)(implicit
       val hintsReady = random.nextInt(10) > 0
       dut.io.hintsReady.poke(hintsReady)
 
-      // The hints' memory: what was read one cycle ago is there, unless it was written then.
+      // The hints' memory: the hint read one cycle ago is there, unless it was written then.
       pokePlace(
         dut.io.hint,
         arriving.map(hints.getOrElse(_, HintedPlace(valid = false, 0, 0, 0))).getOrElse(somePlace())
@@ -218,7 +218,7 @@ private class IntakeBench(dut: Intake, random: Random, shared: Boolean)(implicit
       dut.io.unit.done.poke(unitLeft == 0)
       dut.io.next.take.poke(false)
 
-      // What comes out.
+      // Output.
       val valid = bit(dut.io.next.op.valid)
       val takes_ = valid && random.nextInt(100) < takes
       dut.io.next.take.poke(takes_)
@@ -242,7 +242,7 @@ private class IntakeBench(dut: Intake, random: Random, shared: Boolean)(implicit
         }
       }
 
-      // What goes in.
+      // Input.
       val ready = bit(dut.io.req.ready)
       if (ready) assert(hintsReady && unit.isEmpty, "a request is let in that has to wait")
       read = Option.when(bit(dut.io.read.valid))(int(dut.io.read.bits))

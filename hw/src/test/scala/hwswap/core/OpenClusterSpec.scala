@@ -14,7 +14,7 @@ private sealed trait Access { def cluster: Int }
 /** Look for a free run after a slot, or anywhere.
   *
   * @param leading
-  *   goes on in the same cluster after what was found, without opening it
+  *   goes on in the same cluster after the run found, without opening it
   */
 private final case class Search(cluster: Int, order: Int, after: Option[Int], leading: Boolean) extends Access
 
@@ -22,7 +22,7 @@ private final case class Search(cluster: Int, order: Int, after: Option[Int], le
 private final case class Release(cluster: Int, first: Int, last: Int) extends Access
 
 /** The open cluster, used as the executor uses it: a request every second cycle, each searched in one and changed in
-  * the next, in which the next one's cluster is opened. A slot-by-slot model says what has to come out.
+  * the next, in which the next one's cluster is opened. A slot-by-slot model gives the expected results.
   */
 class OpenClusterSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
   private implicit val p: Params = Params(devices = 1, cpus = 1, clusters = 8)

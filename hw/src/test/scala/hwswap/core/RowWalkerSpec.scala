@@ -35,7 +35,7 @@ class RowWalkerSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded {
       var used, counted = BigInt(0)
       var isCounted = false
       dut.io.walk.poke(RowWalk.none)
-      // What was named two cycles ago is there.
+      // The word named two cycles ago is there.
       var picks = Seq(0, 0)
       var finished = false
 

@@ -8,7 +8,7 @@ import org.scalatest.funspec.AnyFunSpec
 
 class TrunksSpec extends AnyFunSpec with ChiselSim with Seeded {
 
-  /** The numbers behind a seed, with Scala's own 32-bit arithmetic. */
+  /** The numbers that follow a seed, by Scala's own 32-bit arithmetic. */
   private def numbers(seed: Int): Iterator[Int] =
     Iterator.iterate(if (seed == 0) 1 else seed)(step).drop(1)
 

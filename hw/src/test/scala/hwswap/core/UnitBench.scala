@@ -4,7 +4,7 @@ package core
 
 import chisel3._
 
-/** What a unit asked for in one request: everything is written down with the cycle in which it came. */
+/** A unit's accesses in one request: each is recorded with its cycle. */
 final case class Asked(
     status: Int,
     cycles: Int,
@@ -50,7 +50,7 @@ class UnitBench(dut: CoreUnit) extends Peeks {
   /** So many slots of the request are in use. */
   def used(count: Int): Unit = view.used.poke(count)
 
-  /** Which of device 1's lists hold something, and their heads, which are all the same. */
+  /** Sets which of device 1's lists hold something, and their heads, which are all the same. */
   def lists(present: Seq[Int], head: Int): Unit = {
     view.lists.nonEmpty(1).poke(present.map(1 << _).sum)
     view.lists.ends.head.poke(head)

@@ -71,7 +71,7 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded w
     val memory = new AxiMemory(dut.axi, random, eager, latency)
     val asked = mutable.Queue.empty[(BigInt, BigInt)]
 
-    /** What the core has taken and not answered: the answer, and the cycle from which it may come. */
+    /** Requests that the core has not answered: the answer, and the cycle from which it may come. */
     private val inCore = mutable.Queue.empty[(BigInt, Int)]
     var most = 0
     var cycles = 0
@@ -212,7 +212,7 @@ class CommandRingSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded w
       val host = new Host(dut, random, eager)
       allocs(host, 0 until 12)
       host.memory.bad = _ == base + 32 * CommandFetch.Batch + 8 * wrong
-      // A good transfer, then the one with the error, then more of them.
+      // A good transfer, then the one with the error, then more good ones.
       dut.settings.cmdTail.poke(CommandFetch.Batch)
       while (!host.done(CommandFetch.Batch - 1)) host.step()
       dut.settings.cmdTail.poke(12)

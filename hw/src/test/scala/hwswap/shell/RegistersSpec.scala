@@ -5,7 +5,7 @@ package shell
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 
-/** The engine's own registers: reset values, strobes, what may be written when, interrupt bits. */
+/** The engine's own registers: reset values, strobes, writes in each state, interrupt bits. */
 class RegistersSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded with Cases[Registers] {
   import RegisterAccess.{get, put}
 

@@ -6,7 +6,7 @@ import chisel3._
 import chisel3.simulator.scalatest.ChiselSim
 import org.scalatest.funspec.AnyFunSpec
 
-/** What TableEntry says of one word. */
+/** TableEntry's results for one word. */
 class TableEntryUnderTest extends Module {
   val io = IO(new Bundle {
     val word = Input(UInt(64.W))

@@ -25,7 +25,7 @@ class TablesUnderTest(implicit p: Params) extends Module {
     val events = Output(new TableEvents)
   })
 
-  /** Resets what CONTROL.RESET resets: not the DMA. */
+  /** Resets the parts that CONTROL.RESET resets: not the DMA. */
   val clear = IO(Input(Bool()))
   private val tables = withReset(reset.asBool || clear)(Module(new Tables))
   private val dma = Module(new Dma(TableReader(), Tables.Bursts))
@@ -44,7 +44,7 @@ class TablesUnderTest(implicit p: Params) extends Module {
   io.idle := dma.io.idle
 }
 
-/** What jobs on swap tables do to memory and answer, as plain Scala, from the register map's words. */
+/** The model: effects of jobs on memory, and their answers, in plain Scala, from the register map's words. */
 class TableModel(memory: Long => Long, devices: Map[Int, (Int, Int)]) {
   val directory = mutable.Map.empty[(Int, Int), Long]
   private val bad = ~7L
@@ -306,7 +306,7 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded wit
       }
     }
 
-    /** Gives the clusters of a device tables, some of them none. */
+    /** Gives tables to clusters of a device, but not to all. */
     def give(device: Int, first: Int, count: Int): TableModelJob = {
       for (i <- 0 until count) {
         val at = tablesAt + 4096L * (devices(device)._2 + first + i)
@@ -322,7 +322,7 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded wit
     def draw(): TableModelJob = {
       val device = if (random.nextInt(30) == 0) 1 else if (random.nextBoolean()) 0 else 2
       val pages = devices.get(device).map(_._1).getOrElse(512)
-      // Now and then at the device's ends, or behind.
+      // Now and then at the device's ends, or past its end.
       val slot = random.nextInt(20) match {
         case 0 => 0L
         case 1 => pages - 1L
@@ -361,7 +361,7 @@ class TableUnitSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded wit
           val shadow = if (random.nextInt(3) == 0) 0L else random.nextLong() | (if (random.nextInt(9) > 0) 1 else 0)
           job.copy(op = TableOp.clear, arg1 = shadow)
         case 7 =>
-          // What is there, most of the time.
+          // The page that is there, most of the time.
           val there = model.directory.get((device, (slot / 512).toInt)).map(t => memory(t + 8 * (slot % 512)))
           val page = there.map(_ & ~(0x1fL << 59)).map(_ >>> 2).getOrElse(0L) + (if (random.nextInt(5) == 0) 1 else 0)
           job.copy(op = TableOp.replace, arg1 = pfn, arg2 = page)
