@@ -67,7 +67,7 @@ struct swapdev soft_devices[MAX_TYPES];
 unsigned int soft_unsettled;
 u64 soft_turns, soft_granted;
 static u64 took; /* cycles, in run_engine() */
-static unsigned long read_at; /* when poll_engine() reads again, in jiffies */
+static unsigned long read_at; /* when poll_engine() reads again without news, in jiffies */
 
 static DEFINE_MUTEX(soft_mutex);
 static struct task_struct *thread;
@@ -127,20 +127,20 @@ static bool device_changes(const struct swap_grants_device *dev, enum swap_grant
 }
 
 /*
- * A thread of its own would sleep until a ring runs low. It knows of room before it
- * looks for more, so it reads once a tick at most: each time would be in vain where
- * nothing is free.
+ * A thread of its own would sleep until a ring runs low. It reads where it knows of no
+ * room, and where a round has found nothing new, not before the next tick.
  */
 static void poll_engine(void)
 {
 	bool read;
 
 	mutex_lock(&soft_mutex);
-	read = soft_unsettled || time_after_eq(jiffies, read_at);
-	if (soft_unsettled || soft_rings_wait(read)) {
-		if (read)
-			read_at = jiffies + 1;
+	read = soft_unsettled || (soft_rings_low(true) &&
+				  (soft_news || time_after_eq(jiffies, read_at)));
+	if (read || soft_rings_low(false)) {
 		run_engine(read);
+		if (!soft_news)
+			read_at = jiffies + 1;
 	}
 	mutex_unlock(&soft_mutex);
 }

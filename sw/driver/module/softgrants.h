@@ -55,7 +55,7 @@ extern struct swapdev soft_devices[MAX_TYPES];
 extern unsigned int soft_unsettled, soft_log2;
 extern u64 soft_turns, soft_granted;
 extern int soft_lie, soft_placement;
-extern bool soft_sparing;
+extern bool soft_sparing, soft_news;
 
 /* softgrants_read.c */
 bool soft_read(void);
@@ -83,7 +83,7 @@ void soft_spoil(u64 *mask, u64 *place, const struct swapdev *d, unsigned int ord
 /* softgrants_rings.c */
 int soft_rings_alloc(void);
 void soft_rings_free(void);
-bool soft_rings_wait(bool again);
+bool soft_rings_low(bool dry);
 void soft_rings_serve(bool again);
 void soft_rings_leave(u32 base, u32 clusters);
 void soft_rings_recall(void);

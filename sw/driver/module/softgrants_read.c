@@ -11,6 +11,10 @@
 static unsigned int type;
 static u32 next;
 
+/* A cluster was not as it was kept: in this round, and in the last one. */
+static bool changed;
+bool soft_news = true;
+
 static void load_bitmap(u32 cluster, u64 *used)
 {
 	const u64 *from = soft_map.bitmaps[cluster / SWAP_GRANTS_CHUNK] +
@@ -119,13 +123,18 @@ void soft_read_bitmap(u32 cluster, u64 *used)
 	soft_summaries[cluster].run = largest_run(used);
 }
 
+static bool same(const struct summary *kept, const struct summary *now)
+{
+	return kept->order == now->order && kept->list == now->list &&
+	       kept->epoch == now->epoch && kept->run == now->run;
+}
+
 /* Whether what is kept of a cluster is what memory holds. */
 bool soft_kept_right(u32 cluster)
 {
-	const struct summary *kept = &soft_summaries[cluster], now = look(cluster);
+	struct summary now = look(cluster);
 
-	return kept->order == now.order && kept->list == now.list && kept->epoch == now.epoch &&
-	       kept->run == now.run;
+	return same(&soft_summaries[cluster], &now);
 }
 
 /* Read the next clusters of all devices. Return whether a round was finished. */
@@ -133,11 +142,16 @@ bool soft_read(void)
 {
 	const struct swapdev *d;
 	unsigned int left = STEP;
+	struct summary now;
+	u32 cluster;
 
 	while (left) {
 		d = &soft_devices[type];
 		if (d->known && next < d->is.clusters) {
-			soft_read_cluster(d->is.base + next++);
+			cluster = d->is.base + next++;
+			now = look(cluster);
+			changed |= !same(&soft_summaries[cluster], &now);
+			soft_summaries[cluster] = now;
 			left--;
 			continue;
 		}
@@ -147,6 +161,8 @@ bool soft_read(void)
 			continue;
 		if (soft_unsettled)
 			soft_unsettled--;
+		soft_news = changed;
+		changed = false;
 		return true;
 	}
 	return false;

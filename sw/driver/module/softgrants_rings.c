@@ -196,11 +196,10 @@ static void serve(struct ring *r, u32 head)
 }
 
 /*
- * Whether there is something to do: a ring that is wanted has no more than half of its
- * entries left, or one is not wanted any more. Unless again is set, rings that nothing
- * was found for have to wait.
+ * Whether a ring that is wanted has no more than half of its entries left. dry: one that
+ * nothing was found for; else another one, or one that is not wanted any more.
  */
-bool soft_rings_wait(bool again)
+bool soft_rings_low(bool dry)
 {
 	const struct swap_grants_line *line;
 	const struct ring *r;
@@ -209,14 +208,12 @@ bool soft_rings_wait(bool again)
 	for (r = rings; r < rings + nr_rings(); r++) {
 		line = &soft_map.lines[(r - rings) / ORDERS];
 		if (!(atomic_read(&line->want) & BIT(order_of(r)))) {
-			if (r->done != r->tail || r->own != NONE)
+			if (!dry && (r->done != r->tail || r->own != NONE))
 				return true;
 			continue;
 		}
-		if (r->dry && !again)
-			continue;
 		head = READ_ONCE(line->head[order_of(r)]);
-		if (r->tail - head <= 1U << soft_log2 >> 1)
+		if (r->dry == dry && r->tail - head <= 1U << soft_log2 >> 1)
 			return true;
 	}
 	return false;
