@@ -40,7 +40,7 @@ def check_decisions(path: Path) -> trace.Trace:
 
 
 def check_steps(loaded: trace.Trace) -> Outcome:
-    """Replay a trace on the golden model step by step; what only the kernel could know is forced from the trace."""
+    """Replay a trace on the golden model step by step; decisions that only the kernel knows are forced."""
     stepped = check.replay(loaded)
     assert stepped.difference is None, str(stepped.difference)
     locked = stepped.forced[SKIPPED]

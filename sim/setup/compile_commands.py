@@ -20,7 +20,7 @@ OUT = ROOT / "build/clangd"
 
 
 def harness() -> list[dict[str, Any]]:
-    """Return the entry of each source of a build from nothing, without ccache and what writes dependencies.
+    """Return the entry of each source of a build from nothing, without ccache and options that write dependencies.
 
     `make -n` prints the commands and runs none but Verilator, whose lines begin with `+`; its flags are replaced by
     such with which it writes C++ alone.

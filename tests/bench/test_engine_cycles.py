@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the engine's bench makes of the replays' reports."""
+"""Results of the engine's bench from the replays' reports."""
 
 import pytest
 from hwswap.bench.engine_cycles import Cycles, Measured, goals, together

@@ -34,7 +34,7 @@ def streamed() -> trace.Trace:
 
 
 def test_under_its_own_policy_the_same_allocations_fail(streamed):
-    """A stream's failures are not followed by single slots; what is tried is what is in the stream."""
+    """A stream's failures are not followed by single slots; the allocations tried are those in the stream."""
     large = [
         [r[1:5] for r in records if r.op == Op.ALLOC and r.order]
         for records in (streamed.records, redo(streamed, Policy()))

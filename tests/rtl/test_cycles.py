@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long operations take on a recorded trace, and an allocation under PLACEMENT: INDEXED on streams that take long.
+"""The cycles of operations on a recorded trace, and of allocations under PLACEMENT: INDEXED on streams that take long.
 
 Of the latter (docs/engine.md), what is promised is for one visit of a device, and for each further one: the golden
 model counts the visits, and the longest allocation of a stream may not take longer than its longest walk along the

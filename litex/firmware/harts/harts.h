@@ -14,8 +14,8 @@
  *   HARTS_STEPS   timed operations of the hart that is through first
  *   HARTS_WARM    operations before, which are not timed
  *   HARTS_HELD    allocations that a hart holds at most
- *   HARTS_STATES  a bit a state: empty, fragmented, nearly full
- *   HARTS_LOADS   a bit a load of harts_loads
+ *   HARTS_STATES  one bit per state: empty, fragmented, nearly full
+ *   HARTS_LOADS   one bit per load of harts_loads
  */
 
 /**

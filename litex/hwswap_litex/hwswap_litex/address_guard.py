@@ -19,7 +19,7 @@ from migen import If, Signal, log2_int
 from hwswap_litex.core import InputError
 
 _MOST = 63
-"""Accesses under way in each direction: more than the engine starts, and what waits here is not lost."""
+"""Accesses under way in each direction: more than the engine starts; accesses that wait here are not lost."""
 
 
 class _Compared(LiteXModule):

@@ -32,7 +32,7 @@ class Form:
 
     Attributes:
         clusters: of the swap device.
-        rounds: how often all is allocated and freed.
+        rounds: number of times that all is allocated and freed.
         count: slots in a round; for a large order at least `least` allocations, as far as there are clusters.
         orders: those measured.
         schemes: those measured.

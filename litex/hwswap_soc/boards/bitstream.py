@@ -46,7 +46,7 @@ def pack(facts: dict, folder: Path, seed: int, output: Path) -> None:
 
     Args:
         facts: of the netlist.
-        folder: where <seed>.config is.
+        folder: the folder of <seed>.config.
         seed: the one taken.
         output: folder for hwswap.bit and its kin.
     """
@@ -91,12 +91,12 @@ def build(
         folder: filled by `netlist.make`.
         board: name of the board.
         cpu: name of the CPU.
-        seeds: how many seeds are to be routed, from 1 on; in place of one that is given up, the next is tried, up to
+        seeds: number of seeds to route, from 1 on; in place of one that is given up, the next is tried, up to
             three times as many.
         output: folder for the results.
-        limit: how full the FPGA may be (`capacity.allowed`).
+        limit: the share of the FPGA that may be used (`capacity.allowed`).
         placements: folder in which routed seeds are kept.
-        minutes: how long a seed may take.
+        minutes: the time that a seed may take.
 
     Returns:
         What timing.json holds.

@@ -29,7 +29,7 @@ def make(pairs: list[tuple[str, str]], seeds: int, limit: str) -> dict[tuple[str
     Args:
         pairs: boards, each with a CPU.
         seeds: placements each.
-        limit: how full an FPGA may be (`capacity.allowed`).
+        limit: the share of an FPGA that may be used (`capacity.allowed`).
 
     Returns:
         By pair the content of timing.json; None where none could be made.

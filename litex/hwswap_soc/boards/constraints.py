@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the tables of constraints/: the clocks, and for profiles.py what engines there are."""
+"""Reads the tables of constraints/: the clocks, and for profiles.py the engines."""
 
 import tomllib
 from pathlib import Path
@@ -27,7 +27,7 @@ def clocks(board: str, cpu: str, folder: Path = FOLDER) -> tuple[float, float]:
     Args:
         board: name of the board.
         cpu: name of the CPU.
-        folder: where clocks.toml is.
+        folder: the folder of clocks.toml.
     """
     path = folder / "clocks.toml"
     table = read_toml(path)

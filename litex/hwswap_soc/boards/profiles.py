@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads constraints/profiles.toml: what engine a SoC has.
+"""Reads constraints/profiles.toml: the engines of SoCs.
 
 As a program, for sim/setup/build, it prints in a line each the profile's name, the options of hwswap.Emit, and
 engine.json, which still lacks the build hash:
@@ -39,7 +39,7 @@ def default(board: str, cpu: str, folder: Path = FOLDER) -> str:
     Args:
         board: name of the board.
         cpu: name of the CPU.
-        folder: where profiles.toml is.
+        folder: the folder of profiles.toml.
     """
     try:
         return read_toml(folder / "profiles.toml")["board"][board][cpu]
@@ -64,7 +64,7 @@ def load(name: str, environment: Mapping[str, str] = os.environ, folder: Path = 
     Args:
         name: of the profile.
         environment: may hold other sizes, SOC_CLUSTERS and so on.
-        folder: where profiles.toml is.
+        folder: the folder of profiles.toml.
     """
     path = folder / "profiles.toml"
     table = read_toml(path).get("profile", {})

@@ -81,7 +81,7 @@ def measure(design: Path, grades: list[str], seeds: int, output: Path) -> dict[s
     Args:
         design: netlist in nextpnr's format.
         grades: speed grades.
-        seeds: how many, from 1.
+        seeds: their number, from 1.
         output: folder for logs and reports; runs whose results are there are not done again.
 
     Returns:

@@ -135,7 +135,7 @@ def show_utilisation(title: str, counts: dict[str, dict[str, int]], console: Con
     Args:
         title: of the table.
         counts: result of `utilisation`.
-        console: where to.
+        console: the console to print to.
     """
     table = Table(title=title, title_justify="left")
     for heading in ("module", *UNITS):
@@ -151,7 +151,7 @@ def show(report: dict, console: Console) -> None:
 
     Args:
         report: contents of timing.json.
-        console: where to.
+        console: the console to print to.
     """
     title = (
         f"{report['board']}, {report['cpu']} ({report['variant']}), engine of {report['engine']['clusters']} clusters"

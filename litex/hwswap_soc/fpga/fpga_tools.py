@@ -26,7 +26,7 @@ def tool(name: str, folder: Path = FOLDER) -> str:
 
     Args:
         name: of the command.
-        folder: where the commands are that are no Python packages.
+        folder: the folder of commands that are no Python packages.
     """
     packaged = name.startswith("yowasp-")
     path = (Path(sys.executable).parent if packaged else folder) / name

@@ -64,7 +64,7 @@ def place(
             netlist or an option names another one.
         minutes: a run that takes longer is ended and given up: a router that does not converge would go on for ever. It
             is not tried again unless it is given more minutes.
-        enough: how many are wanted, the first that are not given up; all when left out.
+        enough: the number wanted, of the first that are not given up; all when left out.
 
     Returns:
         Timing (`fmax_report.timing`) by name, in the order of the runs, of those that were not given up.

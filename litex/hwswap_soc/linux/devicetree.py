@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the device tree of a SoC with a Rocket CPU, from LiteX's exports and what the engine was built as."""
+"""Writes the device tree of a SoC with a Rocket CPU, from LiteX's exports and the engine's parameters."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from hwswap_litex import EngineInfo, InputError
 Kind = Literal["board", "sim"]
 
 TEMPLATE = ROOT / "litex/linux/dts/soc.dts.in"
-"""The tree, with $names for what depends on the SoC, and the node of one CPU."""
+"""The tree, with $names for parts that depend on the SoC, and the node of one CPU."""
 
 CPU_NODE = re.compile(r"\t\tcpu@.*?\n\t\t};\n", re.DOTALL)
 
@@ -40,7 +40,7 @@ HARTS = {"rocket": 1, "rocket4": 4}
 """The number of harts of the CPUs that Linux runs on, by LiteX's names."""
 
 BOOTARGS = "earlycon console=liteuart brd.rd_size=524288"
-"""The console, and a RAM disk of 512 MiB: it takes memory only for what is written, and grants of each order
+"""The console, and a RAM disk of 512 MiB: it takes memory only for data written, and grants of each order
 may hold four of its 256 clusters."""
 
 

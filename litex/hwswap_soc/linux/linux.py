@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make soc-linux`: Linux on the simulated SoC swaps in every mode, and says what its allocator costs.
+"""`make soc-linux`: Linux on the simulated SoC swaps in every mode, and prints the cost of its allocator.
 
 With --harts (`make soc-linux-smp`) it does so on several harts: a check of what bare metal measured on 1, 2 and 4
 (`make bench-harts`). The kernel's own bench makes the same calls on as many CPUs at once, back to back.
@@ -122,7 +122,7 @@ def prepare(made: Made, folder: Path, kernel: str, bootargs: str) -> Path:
 
     Args:
         made: the parts and names of the run.
-        folder: where to.
+        folder: the folder to write to.
         kernel: its folder in build/.
         bootargs: appended to the kernel's command line; hwswap_NAME=VALUE go to init (litex/linux/init/init.c).
     """

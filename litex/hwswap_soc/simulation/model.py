@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the simulated SoC: Verilog by LiteX, a program by Verilator, and what software needs to know of it.
+"""Builds the simulated SoC: Verilog by LiteX, a program by Verilator, and the facts that software needs of it.
 
 The folder that is made holds:
 

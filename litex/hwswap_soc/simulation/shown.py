@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a run is, as commands show it."""
+"""The progress of a run, as commands show it."""
 
 import time
 from typing import Self

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The CPUs a SoC with the engine can have, and what differs between them."""
+"""The CPUs a SoC with the engine can have, and their differences."""
 
 from dataclasses import dataclass
 

@@ -2,8 +2,8 @@
 """The engine's speed in its own clock cycles: recorded traces through the command ring, every decision compared.
 
 The cycles of an operation are the core's own: from when it took it, or answered the one before it, until its answer
-(INFO.CYCLES). The same operations are done once more under policy PLACEMENT: INDEXED. What an operation takes while the
-core's input is kept full is tested without a ring (CorePipelineSpec).
+(INFO.CYCLES). The same operations are done once more under policy PLACEMENT: INDEXED. An operation's cycles while the
+core's input is kept full are tested without a ring (CorePipelineSpec).
 """
 
 import argparse
@@ -35,11 +35,11 @@ INDEXED = 32
 """The target of policy PLACEMENT: INDEXED: the most cycles an allocation takes, one that fails included."""
 
 RINGS, LATENCY = 6, 16
-"""The target of the whole engine: cycles an operation through the rings, with memory of so many cycles latency."""
+"""The target of the whole engine: cycles per operation through the rings, with memory of so many cycles latency."""
 
 
 class Cycles(Counter[int]):
-    """How often each number of cycles occurred."""
+    """Occurrences of each number of cycles."""
 
     def percentile(self, percent: int) -> int:
         """Return the smallest number that so many per cent of all are not above; 0 when there is none."""
@@ -132,7 +132,7 @@ def goals(linux: Sequence[Measured], indexed: Sequence[Measured]) -> list[Target
 
 
 def show(measured: Iterable[Measured], goals_: Sequence[Target], console: Console) -> None:
-    """Print a row a trace, and the targets."""
+    """Print one row per trace, and the targets."""
     heads = ("trace", "operations", "cycles an operation", "an allocation in the core", "a free")
     rows = (
         (each.name, f"{each.operations:,}", f"{each.each:.2f}", each.allocs.said(), each.frees.said())

@@ -38,7 +38,7 @@ class Redo:
             self.records.append(records.policy(policy))
 
     def run(self) -> list[Record]:
-        """Do all operations; return what was done, with the model's decisions."""
+        """Do all operations; return them with the model's decisions."""
         for record in self.trace.records:
             if record.op == Op.ALLOC:
                 self.alloc(record)

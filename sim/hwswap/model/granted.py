@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel's allocator as patches 0009 and 0010 have it: grants steer it, and bitmaps tell what it does.
+"""The kernel's allocator as patches 0009 and 0010 have it: grants steer it, and bitmaps tell its slots in use.
 
 The golden model is the allocator, the specification of grants (grants.py) the engine. The engine has its say when
 `engine` is called, not at each step: how late it is in a guest depends on the machine.
@@ -31,8 +31,8 @@ class GrantedAllocator(Allocator):
         """Use devices.
 
         Args:
-            devices: how many.
-            clusters: of all of them together, the same number each.
+            devices: their number.
+            clusters: of all devices together, the same number each.
             make: the engine.
         """
         super().__init__(devices=devices, cpus=1, clusters=clusters)
@@ -52,7 +52,7 @@ class GrantedAllocator(Allocator):
             self.engine()
 
     def engine(self) -> None:
-        """Let the engine see what has changed, and look at all rings."""
+        """Let the engine see all changes, and look at all rings."""
         for device in self.devices.values():
             for cluster in device.clusters:
                 number = device.base + cluster.index
@@ -65,7 +65,7 @@ class GrantedAllocator(Allocator):
             pass
 
     def usable(self, cluster: Cluster, order: int) -> bool:  # type: ignore[override]
-        """Tell whether the CPU may go on in a cluster: with placement OPEN whatever its order is."""
+        """Tell whether the CPU may go on in a cluster: with placement OPEN in one of any order."""
         return super().usable(cluster, 0 if self.grants.placement is Placement.OPEN else order)
 
     def alloc(self, cpu: int, order: int) -> Slots | None:

@@ -62,7 +62,7 @@ def lost(before: Mapping[str, Result], after: Mapping[str, Result]) -> list[str]
 
 
 def table(found: list[Pair]) -> Table:
-    """Return a row a figure."""
+    """Return one row per figure."""
     heads = ("result", "figure", "of", "unit", "before", "after", "change", "")
     view = printed.table("figures, before and after", heads, left=(0, 1, 2, 3, 7))
     for pair in found:

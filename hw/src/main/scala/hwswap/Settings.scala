@@ -18,7 +18,7 @@ class Settings extends Bundle {
   /** An error has switched the engine off, until RESET: no command is begun. */
   val stopped = Bool()
 
-  /** The error is one of the core: none of its answers is true. */
+  /** That error is one of the core: none of its answers is true. */
   val fault = Bool()
 
   /** The addresses of commands and completions, in 64-bit words. */

@@ -43,7 +43,7 @@ class StorePort(implicit p: Params) extends Bundle {
   val write = Input(new StoreWrite)
 }
 
-/** The cluster store: a line a cluster, read as a whole, written word by word.
+/** The cluster store: one line per cluster, read as a whole, written word by word.
   *
   * A read takes one cycle, and its data is there for that cycle only. A word that is written in the cycle in which its
   * cluster is read is undefined in that data; the reader puts the new word in its place.
