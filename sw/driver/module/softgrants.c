@@ -26,7 +26,6 @@
 
 #include <linux/debugfs.h>
 #include <linux/delay.h>
-#include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -67,7 +66,10 @@ struct swapdev soft_devices[MAX_TYPES];
 unsigned int soft_unsettled;
 u64 soft_turns, soft_granted;
 static u64 took; /* cycles, in run_engine() */
-static unsigned long read_at; /* when poll_engine() reads again without news, in jiffies */
+
+/* For so many calls poll_engine() does not read. */
+#define REST 64
+static unsigned int rest;
 
 static DEFINE_MUTEX(soft_mutex);
 static struct task_struct *thread;
@@ -90,8 +92,8 @@ static void run_engine(bool read)
 	u32 none;
 
 	lockdep_assert_held(&soft_mutex);
-	if (read)
-		soft_read();
+	if (read && soft_read() && !soft_news)
+		rest = REST;
 	soft_rings_recall();
 	soft_rings_serve(read);
 	none = soft_no_run();
@@ -128,20 +130,20 @@ static bool device_changes(const struct swap_grants_device *dev, enum swap_grant
 
 /*
  * A thread of its own would sleep until a ring runs low. It reads where it knows of no
- * room, and where a round has found nothing new, not before the next tick.
+ * room, and rests after a round that has found nothing new.
  */
 static void poll_engine(void)
 {
-	bool read;
+	bool read = false;
 
 	mutex_lock(&soft_mutex);
-	read = soft_unsettled || (soft_rings_low(true) &&
-				  (soft_news || time_after_eq(jiffies, read_at)));
-	if (read || soft_rings_low(false)) {
-		run_engine(read);
-		if (!soft_news)
-			read_at = jiffies + 1;
+	if (soft_rings_low(true)) {
+		read = !rest;
+		rest -= !read;
 	}
+	read |= soft_unsettled;
+	if (read || soft_rings_low(false))
+		run_engine(read);
 	mutex_unlock(&soft_mutex);
 }
 
@@ -340,7 +342,6 @@ static int __init softgrants_init(void)
 	ret = get_memory();
 	if (ret)
 		goto no_memory;
-	read_at = jiffies;
 	ret = swap_grants_register(&soft_map, &ops);
 	if (ret) {
 		pr_err("the kernel does not take it as a backend of grants: %pe\n", ERR_PTR(ret));
