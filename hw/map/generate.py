@@ -113,8 +113,7 @@ def emit_c(m: Map) -> str:
             for field in fields:
                 name = f"HWSWAP_{stem}{reg.inst_name}_{field.inst_name}"
                 out.append(f"#define {name} 0x{((1 << field.width) - 1) << field.lsb:016x}ULL")
-                if field.lsb:
-                    out.append(f"#define {name}_SHIFT {field.lsb}")
+                out.append(f"#define {name}_SHIFT {field.lsb}")
                 if field.get_property("reset"):
                     out.append(f"#define {name}_RESET 0x{field.get_property('reset'):x}ULL")
 
