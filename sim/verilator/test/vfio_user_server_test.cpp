@@ -402,7 +402,7 @@ TEST_F(LyingDeviceTest, AGrantNamesTheOtherDeviceWithItsEpoch) {
   EXPECT_EQ(client.map(0, 0x4000, 0, guest.fd()), 0);
   client.store<uint64_t>(0, HWSWAP_REG_GRANT_RING_BASE, 0x1000);
   const auto device = [](uint64_t type, uint64_t epoch) {
-    return type | epoch << HWSWAP_GRANT_DEVICE_EPOCH_SHIFT;
+    return type << HWSWAP_GRANT_DEVICE_TYPE_SHIFT | epoch << HWSWAP_GRANT_DEVICE_EPOCH_SHIFT;
   };
   const auto place = [](uint64_t type, uint64_t epoch) {
     return HWSWAP_GRANT_PLACE_PHASE | HWSWAP_GRANT_PLACE_VALID | 9ull << HWSWAP_GRANT_PLACE_ORDER_SHIFT |
