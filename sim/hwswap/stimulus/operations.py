@@ -83,6 +83,10 @@ class Host(ScriptHost):
             def no(opcode: int, status: Status, nr: int = 0, arg0: int = 0, type_: int = type_) -> None:
                 self.ring(Command(opcode, type_, nr=nr, arg0=arg0), status)
 
+            if not device.listed:  # the stream is between its SWAPON_PREPARE and its SWAPON
+                for opcode in (Opcode.FREE, Opcode.DISCARD_TAKE, Opcode.DISCARD_DONE):
+                    no(opcode, Status.BAD_DEVICE, 1, 1)
+                continue
             far = [1 << bit | 1 for bit in range(32) if 1 << bit >= total]
             near = ((0, 1), (device.pages, 1), (1, 0), (SLOTS - 1, 2), (total - 1, 512), (1, 1023))
             for offset, nr in (*near, *((offset, 1) for offset in far)):

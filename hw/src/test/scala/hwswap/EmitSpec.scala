@@ -21,7 +21,7 @@ class EmitSpec extends AnyFunSpec {
         "m_axi_rlast",
         "irq",
         "idle",
-        "round"
+        "passes"
       )
     )
       assert(top.matches(s"(?s).*\\b$port\\b.*"), port)
