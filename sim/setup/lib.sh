@@ -15,7 +15,7 @@ export CCACHE_DIR=$HWSWAP_CACHE/ccache OBJCACHE=ccache
 shopt -s inherit_errexit
 
 # say TEXT...: one line of progress, on stderr so that a script's stdout stays its result.
-say() { printf 'setup: %s\n' "$*" >&2; }
+say() { printf 'setup: %s\n' "$*" >&"${progress:-2}"; }
 
 # die TEXT...: one clear sentence with the remedy, and a non-zero exit.
 die() {
@@ -50,9 +50,16 @@ key() {
 	hash_of "${list[@]}"
 }
 
+# log_of STEP: the file for a step's output.
+log_of() {
+	mkdir -p "$HWSWAP_CACHE/logs"
+	printf '%s\n' "$HWSWAP_CACHE/logs/$1"
+}
+
 # cached WHAT HASH FUNCTION [ARG...]: makes "$HWSWAP_CACHE/WHAT-HASH" unless it is there, and prints its path.
 # FUNCTION is called with a temporary directory (and ARGs), which gets its name when FUNCTION has succeeded: an entry
 # with the name is complete. A lock makes a second set-up wait for the first one instead of doing the work twice.
+# Compilers print too much to be read: FUNCTION's output goes into a file, whose end is shown if it fails.
 # Not to be called where `set -e` is off (if, ||, &&).
 cached() {
 	local what=$1 entry=$HWSWAP_CACHE/$1-$2 function=$3
@@ -68,9 +75,13 @@ cached() {
 			started=$SECONDS
 			rm -rf "$entry.part"
 			mkdir -p "$entry.part"
-			say "$what: making $entry"
+			log=$(log_of "${entry##*/}")
+			say "$what: making; output in $log"
+			exec 7>&2
+			progress=7
+			trap '[ -e "$entry" ] || tail -n 30 "$log" >&7' EXIT
 			# The lock stays with this shell: a daemon that outlives the step must not hold it.
-			"$function" "$entry.part" "$@" 9>&- >&2
+			"$function" "$entry.part" "$@" 9>&- >"$log" 2>&1
 			mv "$entry.part" "$entry"
 			say "$what: done in $((SECONDS - started)) s"
 		) 9>"$HWSWAP_CACHE/locks/${entry##*/}"
