@@ -65,7 +65,7 @@ guest: modules # the guest's initramfs: build/guest
 redis: setup # redis-server for the guest's workload redis-bgsave: build/redis
 	@$(BUILD) redis
 
-demo: model model-driver guest kernel-unpatched ## boot Linux, swap by its own search and by grants, print both
+demo: model-driver guest kernel-unpatched ## boot Linux, swap by its own search and by grants, print both
 	@$(ENV) python -m hwswap demo
 
 # Parts of `make test`, and further ones of `make test-full`: for changes of RTL, patches or driver.

@@ -20,7 +20,8 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 jobs=${JOBS:-$(nproc)}
 patches=${KERNEL_PATCHES-$root/sw/driver/patches}
 
-say() { printf 'kernel: %s\n' "$*"; }
+# Progress is shown; all else is output of a set-up's step (lib.sh).
+say() { printf 'kernel: %s\n' "$*" >&"${SETUP_PROGRESS:-1}"; }
 die() {
 	printf 'kernel: error: %s\n' "$*" >&2
 	exit 1

@@ -15,7 +15,7 @@ export CCACHE_DIR=$HWSWAP_CACHE/ccache OBJCACHE=ccache
 shopt -s inherit_errexit
 
 # say TEXT...: one line of progress, on stderr so that a script's stdout stays its result.
-say() { printf 'setup: %s\n' "$*" >&"${progress:-2}"; }
+say() { printf 'setup: %s\n' "$*" >&"${SETUP_PROGRESS:-2}"; }
 
 # die TEXT...: one clear sentence with the remedy, and a non-zero exit.
 die() {
@@ -77,8 +77,8 @@ cached() {
 			mkdir -p "$entry.part"
 			log=$(log_of "${entry##*/}")
 			say "$what: making; output in $log"
-			exec 7>&2
-			progress=7
+			[ -n "${SETUP_PROGRESS:-}" ] || exec 7>&2 # a step may have steps
+			export SETUP_PROGRESS=7
 			trap '[ -e "$entry" ] || tail -n 30 "$log" >&7' EXIT
 			# The lock stays with this shell: a daemon that outlives the step must not hold it.
 			"$function" "$entry.part" "$@" 9>&- >"$log" 2>&1

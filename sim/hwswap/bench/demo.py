@@ -180,7 +180,7 @@ def replay_trace(text: str, release: str, seed: int, console: Console, folder: P
     path = folder / "off.hwst.gz"
     with console.status("replaying the decisions of mode off on the engine"):
         to_trace(text, path, release, "demo, mode off", seed)
-        return replay.replay(path, timeout=300)
+        return replay.replay(path, timeout=300, build=paths.REPLAY_DRIVER)
 
 
 def figures(collected: Collected, splits: Mapping[str, int], checks: Sequence[Check]) -> list[Figure]:

@@ -22,6 +22,9 @@ RTL = BUILD / "rtl" / "HwSwap.sv"
 REPLAY = BUILD / "model" / "hwswap-replay"
 """Replayer of operations on the Verilated engine (`make model`)."""
 
+REPLAY_DRIVER = BUILD / "model-driver" / "hwswap-replay"
+"""The replayer on the engine that the driver is used with (`make model-driver`)."""
+
 REPLAY_WAVES = BUILD / "model-wave" / "hwswap-replay"
 """The replayer that can keep waves (`make regress WAVES=1`)."""
 
