@@ -70,6 +70,8 @@ static int engine_show(struct seq_file *m, void *unused)
 	seq_printf(m, "status %llx\n", hwswap_read(hw, HWSWAP_REG_STATUS));
 	hwswap_windows_show(hw, m);
 	seq_printf(m, "grants %llu\n", hwswap_read(hw, HWSWAP_REG_STAT_GRANTS));
+	seq_printf(m, "beats %llu\n", hwswap_read(hw, HWSWAP_REG_STAT_DMA_READ_BEATS) +
+				      hwswap_read(hw, HWSWAP_REG_STAT_DMA_WRITE_BEATS));
 	mutex_unlock(&hwswap_mutex);
 	return 0;
 }

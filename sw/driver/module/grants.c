@@ -15,6 +15,7 @@
 #include "grants.h"
 #include "lock.h"
 #include "registers.h"
+#include "stats.h"
 
 static_assert(HWSWAP_CHUNK == SWAP_GRANTS_CHUNK);
 static_assert(HWSWAP_ORDERS == SWAP_GRANTS_ORDERS);
@@ -45,8 +46,38 @@ static struct {
 	u64 wrong;
 } hwswap_judged;
 
+/* Let the engine read clusters and serve rings, or make it leave both alone. */
+static void hwswap_grants_control(struct hwswap *hw, bool run)
+{
+	hwswap_write(hw, HWSWAP_REG_GRANT_CONTROL,
+		     FIELD_PREP(HWSWAP_GRANT_CONTROL_READ, run) |
+		     FIELD_PREP(HWSWAP_GRANT_CONTROL_GRANT, run) |
+		     FIELD_PREP(HWSWAP_GRANT_CONTROL_OPEN, open_placement) |
+		     FIELD_PREP(HWSWAP_GRANT_CONTROL_PAUSE, HWSWAP_PAUSE_CYCLES) |
+		     FIELD_PREP(HWSWAP_GRANT_CONTROL_PACE, pace));
+}
+
+/*
+ * No ring is wanted, or one is again. The kernel calls this between registration and the
+ * end of it alone, so the engine is attached.
+ */
+static void hwswap_rest(bool rest)
+{
+	struct hwswap *hw = hwswap_active;
+
+	/* From before it stops until after it goes on nobody expects a heartbeat. */
+	if (rest)
+		WRITE_ONCE(hw->rests, true);
+	hwswap_grants_control(hw, !rest);
+	if (!rest)
+		WRITE_ONCE(hw->rests, false);
+	else
+		hwswap_count(HWSWAP_STAT_RESTS);
+}
+
 static const struct swap_grants_ops hwswap_grants_ops = {
 	.device = hwswap_device,
+	.rest	= hwswap_rest,
 };
 
 /* Memory */
@@ -90,11 +121,8 @@ static void hwswap_grants_program(struct hwswap *hw)
 	for (i = 0; i < DIV_ROUND_UP(hw->usable, HWSWAP_CHUNK); i++)
 		hwswap_write(hw, HWSWAP_REG_GRANT_CHUNK_BASE + i * HWSWAP_REG_GRANT_CHUNK_STRIDE,
 			     hw->used.bus + i * HWSWAP_CHUNK_BYTES);
-	hwswap_write(hw, HWSWAP_REG_GRANT_CONTROL,
-		     HWSWAP_GRANT_CONTROL_READ | HWSWAP_GRANT_CONTROL_GRANT |
-		     FIELD_PREP(HWSWAP_GRANT_CONTROL_OPEN, open_placement) |
-		     FIELD_PREP(HWSWAP_GRANT_CONTROL_PAUSE, HWSWAP_PAUSE_CYCLES) |
-		     FIELD_PREP(HWSWAP_GRANT_CONTROL_PACE, pace));
+	WRITE_ONCE(hw->rests, false);
+	hwswap_grants_control(hw, true);
 }
 
 /**

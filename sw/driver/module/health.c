@@ -44,6 +44,11 @@ static const char *hwswap_look(struct hwswap *hw)
 	if (hwswap_grants_refused())
 		return "most of its grants are refused";
 
+	/* One that rests has no heartbeat. */
+	if (READ_ONCE(hw->rests)) {
+		hw->heartbeat_seen = jiffies;
+		return NULL;
+	}
 	beat = hwswap_beat(hw);
 	if (beat != hw->heartbeat) {
 		hw->heartbeat = beat;

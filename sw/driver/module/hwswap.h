@@ -68,6 +68,7 @@ struct hwswap {
 
 	struct list_head jobs;	/* what the engine is to be told, under devices_lock */
 
+	bool rests;	/* it reads nothing, as no ring is wanted; under no lock */
 	u32 heartbeat;	/* last one seen */
 	unsigned long heartbeat_seen;	/* when it last changed, in jiffies */
 };

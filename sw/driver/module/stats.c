@@ -8,6 +8,7 @@ atomic64_t hwswap_stats[HWSWAP_NR_STATS];
 static const char *const hwswap_stat_names[HWSWAP_NR_STATS] = {
 	[HWSWAP_STAT_ATTACHES] = "attaches",
 	[HWSWAP_STAT_DETACHES] = "detaches",
+	[HWSWAP_STAT_RESTS] = "rests",
 };
 
 /* hwswap_stats_show - print every counter as a line "name value" */
