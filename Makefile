@@ -227,9 +227,6 @@ docs: setup # tables of registers and results into their pages; all pages as a s
 	@$(ENV) python -m mkdocs build --strict --quiet
 	@echo "build/site/index.html"
 
-compile-commands: verilog # how each C++ source is compiled, for clangd: build/compile_commands.json
-	@$(ENV) python sim/setup/compile_commands.py
-
 lock: setup # bring requirements.txt up to date with requirements.in
 	@sim/setup/python-lock
 
