@@ -109,8 +109,8 @@ test-trace: model model-wide # recorded traces and random streams on the engine
 
 test-system fuzz: model-wide model-large
 test-system: model-driver model-grants-only
-system_short := $(addprefix tests/system/test_,channel.py dma_windows.py engine_lost.py fresh_recording.py fuzz_guest.py \
-	grants_back_off.py large_search.py limits.py modes.py reports.py rest.py witness_guest.py)
+system_short := $(addprefix tests/system/test_,channel.py dma_windows.py engine_lost.py fresh_recording.py \
+	fuzz_guest.py grants_back_off.py large_search.py limits.py modes.py reports.py rest.py witness_guest.py)
 
 test-system: model guest kernel-unpatched # boots Linux, swaps, loses the engine, verifies; SHORT=1: some guests
 	@$(BUILD) redis memhog stress-ng
