@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One engine, whatever bus it is on; how it is attached to the swap allocator, and
- * taken out again.
+ * Attaching an engine, on whatever bus, to the swap allocator, and detaching it.
  *
- * The kernel's own tables stay the truth. Whatever the engine does or fails to
- * do, the answer is the same: detach it, go on in software, reset it after a
- * while, and store all bitmaps for it anew.
+ * The kernel's own tables stay the truth. Whatever the engine does wrong, the answer is
+ * the same: detach it, go on in software, reset it after a while, and store all bitmaps
+ * for it anew.
  */
 #include <linux/device.h>
 #include <linux/jiffies.h>
@@ -76,7 +75,7 @@ void hwswap_went_well(void)
 	hwswap_watch_in(HWSWAP_WATCH_PERIOD);
 }
 
-/* Why attaching failed, and no hook is registered: NULL if it worked. */
+/* Return NULL, or why attaching failed and nothing is registered. */
 static const char *hwswap_try_attach(struct hwswap *hw)
 {
 	const char *why;
@@ -102,7 +101,7 @@ static const char *hwswap_try_attach(struct hwswap *hw)
 	why = hwswap_grants_start(hw);
 	if (why)
 		goto inactive;
-	/* Not before the engine knows all devices is it attached. */
+	/* It is attached only when the engine knows all devices. */
 	why = hwswap_run_jobs(hw);
 	if (!why)
 		return NULL;
@@ -182,7 +181,7 @@ void hwswap_detach(const char *why)
 	WRITE_ONCE(hwswap_reason, why);
 	if (!hwswap_is_attached)
 		return;
-	/* When this returns no hook runs, and the kernel uses none of its memory. */
+	/* After this the kernel calls nothing here, and uses none of its memory. */
 	hwswap_grants_stop();
 	hwswap_active = NULL;
 	hwswap_is_attached = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What front ends call: an engine was found, has gone, is not to be touched. */
+/* Calls of the front ends: an engine was found, has gone, must not be touched. */
 #include <linux/device.h>
 #include <linux/interrupt.h>
 #include <linux/pm.h>
@@ -38,8 +38,8 @@ static int hwswap_check_build(struct hwswap *hw)
  * @dev: its device
  * @regs: its registers, HWSWAP_BAR_SIZE bytes
  * @irq: its interrupt; 0 or an error number: none, poll
- * @front: what the core has to know of the bus
- * @build: what register BUILD has to say, or NULL for any
+ * @front: properties of the bus
+ * @build: the value that register BUILD must have, or NULL for any
  *
  * An engine that cannot be attached now is kept, its device may recover.
  *
@@ -120,7 +120,7 @@ void hwswap_core_remove(struct device *dev)
 	hwswap_held = 0;
 	mutex_unlock(&hwswap_mutex);
 
-	/* Workers look at hwswap_engine under the mutex: they do nothing now. */
+	/* Workers look at hwswap_engine under the mutex, so they do nothing now. */
 	hwswap_work_cancel();
 	hwswap_bus_master(hw, false);
 	if (hwswap_is_quiet(hw))
@@ -136,8 +136,8 @@ void hwswap_core_remove(struct device *dev)
  * @dev: its device, locked, so that it neither comes nor goes meanwhile
  * @reach: from now on
  *
- * Who waits for the engine finds all ones in the next register that he looks at, and gives
- * up: so hwswap_core_hold() need not wait for him long.
+ * A waiter for the engine reads all ones from the next register and gives up, so
+ * hwswap_core_hold() does not wait for it long.
  *
  * Context: any.
  */

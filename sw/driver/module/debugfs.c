@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What people and tests look at: /sys/kernel/debug/hwswap. */
+/* /sys/kernel/debug/hwswap, for people and tests. */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
 

@@ -2,10 +2,10 @@
 /*
  * Swap devices come and go. The engine has a table of them in registers.
  *
- * swapon and swapoff hold mutexes of the kernel, so they do not wait for it: they leave a
- * job, and a worker tells the engine, in order. Until then the device is software's. One
- * whose place was another's is not told of before that one was taken back; what the kernel
- * pops of the old one meanwhile it refuses, by its epoch.
+ * swapon and swapoff hold mutexes of the kernel, so they do not wait for the engine. They
+ * queue a job, and a worker tells the engine, in order. Until then software serves the
+ * device. If it has the global clusters of an earlier device, the engine is told only when
+ * it has taken that one's grants back; the kernel refuses those by their epoch meanwhile.
  */
 #include <linux/bitfield.h>
 #include <linux/delay.h>
@@ -114,7 +114,7 @@ const char *hwswap_run_jobs(struct hwswap *hw)
 	return hwswap_trouble(hw);
 }
 
-/* What is to be told */
+/* Jobs */
 
 /* Whether a device fits into the engine; says so where it does not. */
 static bool hwswap_fits(const struct hwswap *hw, const struct swap_grants_device *dev, bool say)
@@ -156,9 +156,9 @@ static void hwswap_add_job(struct hwswap *hw, const struct swap_grants_device *d
  * one, of which nothing is granted.
  *
  * Context: inside swapon, swapoff and registration; of one device at a time. Sleeps, but
- * neither for the engine nor for hwswap_mutex, which who registers holds.
- * Return: false: the engine does not serve it as yet. A worker tells the engine, and then
- * the kernel.
+ * neither for the engine nor for hwswap_mutex, which the registering task holds.
+ * Return: false: the engine does not serve it yet. A worker tells the engine, then the
+ * kernel.
  */
 bool hwswap_device(const struct swap_grants_device *dev, enum swap_grants_stage stage)
 {

@@ -15,8 +15,8 @@
 #define HWSWAP_RESET_MS		2000
 
 /**
- * hwswap_identify - is there an engine, and one that we know how to use?
- * @hw: the engine; what it says of itself is filled in
+ * hwswap_identify - see that there is an engine of a known kind
+ * @hw: the engine; its sizes are filled in
  * @retry: whether the trouble may pass
  *
  * Return: NULL if so, else why not.
@@ -29,7 +29,7 @@ const char *hwswap_identify(struct hwswap *hw, bool *retry)
 	u64 build = hwswap_read(hw, HWSWAP_REG_BUILD);
 
 	*retry = true;
-	/* Once more: what a device that goes meanwhile seems to say is no fact about it. */
+	/* Once more: the device may have gone in between, and its answers mean nothing. */
 	if (id == ~0ULL || hwswap_read(hw, HWSWAP_REG_ID) == ~0ULL)
 		return "its registers read all ones: it is gone, or in reset";
 	*retry = false;
@@ -82,9 +82,9 @@ void hwswap_pin(struct hwswap *hw)
 }
 
 /**
- * hwswap_bus_master - let the engine use DMA, or keep it from it where that can be done
+ * hwswap_bus_master - let the engine use DMA, or stop it where the bus can do that
  * @hw: the engine
- * @on: which
+ * @on: whether it may
  */
 void hwswap_bus_master(struct hwswap *hw, bool on)
 {
@@ -135,7 +135,7 @@ const char *hwswap_reset(struct hwswap *hw)
 void hwswap_program(struct hwswap *hw)
 {
 	hw->programmed = true;
-	/* Before anything of which DMA could come. */
+	/* Before anything that could start DMA. */
 	hwswap_windows_open(hw);
 	hwswap_write(hw, HWSWAP_REG_IRQ_STATUS, ~0ULL);
 	hwswap_write(hw, HWSWAP_REG_IRQ_ENABLE, hw->irq ? HWSWAP_IRQ_ENABLE_ERROR : 0);
@@ -195,7 +195,7 @@ void hwswap_stop(struct hwswap *hw)
 	/* The read brings the writes to the device, or shows that it is gone. */
 	hwswap_read(hw, HWSWAP_REG_CONTROL);
 	hwswap_bus_master(hw, false);
-	/* What it sent before that has arrived when this is answered. */
+	/* When this is answered, all that it sent before has arrived. */
 	hwswap_read(hw, HWSWAP_REG_CONTROL);
 }
 
@@ -203,7 +203,7 @@ void hwswap_stop(struct hwswap *hw)
  * hwswap_trouble - why is the engine no longer trusted?
  * @hw: the engine
  *
- * What it was kept from tells the most.
+ * A refused DMA access tells the most, so it comes first.
  *
  * Return: why, or NULL.
  */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Bitmaps and grants (docs/grants.md). The kernel stores what is in use, and
- * takes grants, in memory that it is given here; the engine reads and writes the
- * same memory by itself. So there is nothing to do for an allocation or a
- * free: what is left are swap devices that come and go (devices.c).
+ * Bitmaps and grants (docs/grants.md). The kernel stores the slots in use and pops
+ * grants in memory that the driver gives it here; the engine reads and writes the same
+ * memory. So the driver has nothing to do for an allocation or a free. It only follows
+ * swap devices that come and go (devices.c), and lets the engine rest.
  */
 #include <linux/bitfield.h>
 #include <linux/moduleparam.h>
@@ -34,13 +34,13 @@ static bool open_placement;
 module_param_named(open, open_placement, bool, 0444);
 MODULE_PARM_DESC(open, "Grants of any order in any cluster; the kernel has to permit it: /sys/kernel/mm/swap/any_order (default n)");
 
-/* What the kernel is given; under hwswap_mutex. */
+/* The memory given to the kernel; under hwswap_mutex. */
 static struct swap_grants_map hwswap_map;
 
-/* Of so many grants, at least, it is judged whether they are of use. */
+/* Judge the engine by so many grants, at least. */
 #define HWSWAP_GRANTS_JUDGED	64
 
-/* How many were, and were not, when that was done last; under hwswap_mutex. */
+/* Counts at the last judgement; under hwswap_mutex. */
 static struct {
 	u64 good;
 	u64 wrong;
@@ -58,14 +58,14 @@ static void hwswap_grants_control(struct hwswap *hw, bool run)
 }
 
 /*
- * No ring is wanted, or one is again. The kernel calls this between registration and the
- * end of it alone, so the engine is attached.
+ * No ring is wanted, or one is again. The kernel calls this only while the driver is
+ * registered, so the engine is attached.
  */
 static void hwswap_rest(bool rest)
 {
 	struct hwswap *hw = hwswap_active;
 
-	/* From before it stops until after it goes on nobody expects a heartbeat. */
+	/* The watch expects no heartbeat from before the stop until after the start. */
 	if (rest)
 		WRITE_ONCE(hw->rests, true);
 	hwswap_grants_control(hw, !rest);
@@ -102,7 +102,7 @@ static int hwswap_map_memory(struct hwswap *hw)
 	map->lines = hw->grant_lines.cpu;
 	map->rings = hw->grants.cpu;
 	map->no_run = hw->no_run.cpu;
-	/* Of the time before nothing may be left: the engine begins with empty rings. */
+	/* Leave nothing of an earlier attach: the engine begins with empty rings. */
 	for (i = 0; i < ARRAY_SIZE(shared); i++)
 		memset(shared[i]->cpu, 0, shared[i]->size);
 	return 0;
@@ -170,13 +170,14 @@ void hwswap_grants_stop(void)
 }
 
 /**
- * hwswap_grants_refused - are the engine's grants mostly such as cannot be right?
+ * hwswap_grants_refused - see whether most of the engine's grants are wrong
  *
- * The kernel refuses others as well, which are right and late, or of a device that is not
- * the best one; these count for nothing.
+ * Refused grants that were right but late, or of a device that is not the best one, do
+ * not count.
  *
  * Context: under hwswap_mutex, between hwswap_grants_start() and hwswap_grants_stop().
- * Return: that, for those that were looked at since the last answer that could be given.
+ * Return: whether most of those since the last judgement were wrong; false while there
+ * are too few to judge.
  */
 bool hwswap_grants_refused(void)
 {
@@ -202,9 +203,9 @@ bool hwswap_grants_refused(void)
 
 /**
  * hwswap_grants_verify - compare bitmaps and words with the kernel's own tables
- * @m: where the result goes
+ * @m: file for the result
  *
- * What the kernel stores there is right at any time.
+ * They must be equal at any time.
  *
  * Context: under hwswap_mutex. Sleeps.
  * Return: 0, or -EINTR.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the workers do, which anybody wakes (work.c): they look after the engine, tell
- * it what has piled up, take it out when something is wrong, and try it again.
+ * The workers, which any part of the driver wakes (work.c). They watch the engine, tell
+ * it about swap devices, detach it when something is wrong, and attach it again.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -23,7 +23,7 @@ static u32 hwswap_beat(struct hwswap *hw)
 	return FIELD_GET(HWSWAP_GRANT_STATE_PASSES, hwswap_read(hw, HWSWAP_REG_GRANT_STATE));
 }
 
-/* Something is wrong with a live engine, or NULL. */
+/* Return what is wrong with an attached engine, or NULL. */
 static const char *hwswap_look(struct hwswap *hw)
 {
 	const char *why;
@@ -44,7 +44,7 @@ static const char *hwswap_look(struct hwswap *hw)
 	if (hwswap_grants_refused())
 		return "most of its grants are refused";
 
-	/* One that rests has no heartbeat. */
+	/* A resting engine has no heartbeat. */
 	if (READ_ONCE(hw->rests)) {
 		hw->heartbeat_seen = jiffies;
 		return NULL;
@@ -110,7 +110,7 @@ static void hwswap_reattach_fn(struct work_struct *work)
 	mutex_unlock(&hwswap_mutex);
 }
 
-/* What lower layers wake, see work.c. */
+/* For work.c, through which lower layers wake them. */
 const struct hwswap_workers hwswap_workers = {
 	.watch		= hwswap_watch_fn,
 	.jobs		= hwswap_jobs_fn,

@@ -46,7 +46,7 @@ static int hwswap_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id
 	hwswap_pci_order(pdev);
 	if (pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSIX | PCI_IRQ_MSI) == 1)
 		irq = pci_irq_vector(pdev, 0);
-	/* What an engine that was reset with its link begins with: no bus mastering. */
+	/* The state for an engine that was reset with its link: no bus mastering. */
 	pci_save_state(pdev);
 	ret = hwswap_core_add(&pdev->dev, regs, irq, &hwswap_pci_front, NULL);
 	if (ret && irq)

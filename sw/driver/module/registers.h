@@ -9,7 +9,7 @@
 
 #include "hwswap.h"
 
-/* What the core has to know of a bus. */
+/* Properties of a bus. */
 struct hwswap_front {
 	/*
 	 * the bus of a system on chip: it may be 32 bits wide, see hwswap_read() and

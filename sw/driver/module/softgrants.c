@@ -12,8 +12,8 @@
  *   placement   indexed: clusters of the order that have room, the lowest first, then
  *               free ones; open: the nearest order first, then free ones (the kernel
  *               has to allow it: /sys/kernel/mm/swap/any_order)
- *   sparing     with indexed: free clusters are kept for who has nothing else, as the
- *               engine does; 0: they are granted in advance as any others
+ *   sparing     with indexed: free clusters are kept for empty rings, as the engine
+ *               does; 0: they are granted in advance as any others
  *   lie         what is wrong with its grants: see enum lie
  *
  * debugfs, hwswap_softgrants: stats, lines "name value"; verify, which compares the
@@ -102,7 +102,7 @@ static void run_engine(bool read)
 	took += engine_cycles() - start;
 }
 
-/* What the kernel tells */
+/* Calls of the kernel */
 
 static bool device_changes(const struct swap_grants_device *dev, enum swap_grants_stage stage)
 {
@@ -219,7 +219,7 @@ MODULE_PARM_DESC(lie, "what is wrong with the grants");
 module_param_cb(placement, &choice_ops, (void *)&placement_choice, 0644);
 MODULE_PARM_DESC(placement, "indexed or open");
 module_param_named(sparing, soft_sparing, bool, 0644);
-MODULE_PARM_DESC(sparing, "with placement indexed, keep free clusters for who has nothing else");
+MODULE_PARM_DESC(sparing, "with placement indexed, keep free clusters for empty rings");
 module_param(period_us, uint, 0644);
 MODULE_PARM_DESC(period_us, "how often the engine runs; 0: only before calls of the bench");
 module_param_named(cpu, own_cpu, int, 0444);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of hwswap_softgrants share; softgrants.c says what it is. */
+/* Shared by the files of hwswap_softgrants, which softgrants.c describes. */
 #ifndef HWSWAP_SOFTGRANTS_H
 #define HWSWAP_SOFTGRANTS_H
 
@@ -18,7 +18,7 @@
 
 static_assert(IS_ENABLED(CONFIG_64BIT));
 
-/* What is wrong with the grants; in the order of lies[], softgrants.c. */
+/* Ways in which grants are wrong; in the order of lies[], softgrants.c. */
 enum lie {
 	HONEST,
 	MISALIGNED,	/* the first slot */
@@ -35,7 +35,7 @@ enum lie {
 
 enum placement { INDEXED, OPEN };
 
-/* What the engine keeps of a cluster, and the number of the ring that it is granted to. */
+/* The engine's summary of a cluster, and the number of the ring that it is granted to. */
 struct summary {
 	u8 order, list, epoch;
 	s8 run; /* largest order with an aligned free run; -1: none */
@@ -48,7 +48,7 @@ struct swapdev {
 	u64 turn; /* when it was chosen last */
 };
 
-/* All of it is one engine's; whoever has it run holds soft_mutex. */
+/* The state of one engine, under soft_mutex. */
 extern struct swap_grants_map soft_map;
 extern struct summary *soft_summaries;
 extern struct swapdev soft_devices[MAX_TYPES];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* hwswap_softgrants: grants that are wrong, for tests of who takes them. */
+/* hwswap_softgrants: wrong grants, for tests of the kernel's checks. */
 #include <linux/bitfield.h>
 #include <linux/random.h>
 

@@ -4,7 +4,7 @@
 
 #include "softgrants.h"
 
-#define SPARED 8 /* one of so many clusters is kept for who has nothing else */
+#define SPARED 8 /* one in so many clusters is kept for the kernel's own search */
 
 bool soft_serves(const struct swapdev *d, unsigned int order)
 {
@@ -26,7 +26,7 @@ bool soft_usable(const struct swapdev *d, u32 cluster, unsigned int order)
 	return soft_placement == OPEN || !order || s->order == order;
 }
 
-/* What the choice goes by, lowest first; of equals the cluster with the lower number. */
+/* The rank of a cluster: the lowest wins; of equals the cluster with the lower number. */
 static unsigned int rank(const struct summary *s, unsigned int order)
 {
 	bool is_free = s->list == SWAP_GRANTS_LIST_FREE;
@@ -42,10 +42,10 @@ static unsigned int rank(const struct summary *s, unsigned int order)
 }
 
 /*
- * Whether a ring may be given a free cluster of a device. From then on it is this
- * order's, and is not given up before all of it is free again, which hardly happens
- * while swap is nearly full. So it is given when nothing is on offer in the ring, and
- * not out of the last eighth, which those who find nothing else take by a search.
+ * Whether a ring may get a free cluster of a device. The cluster then belongs to this
+ * order until all of it is free again, which hardly happens while swap is nearly full.
+ * So only an empty ring gets one, and never out of the last eighth, which is left to the
+ * kernel's own search.
  */
 static bool may_open(const struct swapdev *d, unsigned int order, bool alone)
 {

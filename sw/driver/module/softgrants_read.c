@@ -84,7 +84,7 @@ u64 soft_free_units(const u64 *used, unsigned int order, unsigned int slot)
 	return mask;
 }
 
-/* What memory says of a cluster; it does not know whose that is. */
+/* Summarise a cluster from memory, which does not say who owns it. */
 static struct summary look(u32 cluster)
 {
 	u32 word = READ_ONCE(soft_map.words[cluster]);

@@ -42,7 +42,7 @@ static void store(const struct ring *r, u32 index, u64 mask, u64 place)
 	else
 		place &= ~SWAP_GRANT_PHASE;
 	WRITE_ONCE(entry->mask, mask);
-	smp_wmb(); /* who finds the phase finds the mask */
+	smp_wmb(); /* a CPU that sees the phase sees the mask */
 	WRITE_ONCE(entry->place, place);
 }
 

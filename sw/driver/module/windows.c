@@ -4,8 +4,8 @@
  * reset they permit nothing, and the driver opens no more than it needs: its own
  * memory, one part to be read and one to be written.
  *
- * An engine that goes astray for want of care is stopped by that. One that lies on
- * purpose need not have windows: against that helps an IOMMU.
+ * They stop a faulty engine. Against a malicious one, which need not honour them, only an
+ * IOMMU helps.
  */
 #include "registers.h"
 #include "windows.h"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What wakes the workers. Some of what has to be done for an engine takes it out of
- * the allocator, so it belongs to the highest layers; but it is in the lowest ones
- * that it is found out: by a hook inside swapon, by who waits for the engine, in an
- * interrupt. None of them could call it, and none has to know it: they wake a
- * worker, and what that does was said here when the module was loaded.
+ * Waking the workers. Detaching an engine is a matter of the highest layers, but the
+ * lowest ones find out that it is needed: inside swapon, while waiting for the engine, in
+ * an interrupt. They cannot call upwards, so they wake a worker, whose function was set
+ * here when the module was loaded.
  */
 #include <linux/atomic.h>
 

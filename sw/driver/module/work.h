@@ -6,7 +6,7 @@
 
 #include "hwswap.h"
 
-/* What is done in process context, for who cannot do it. */
+/* Work in process context, for callers that cannot do it themselves. */
 struct hwswap_workers {
 	work_func_t watch;	/* look after the engine, and detach it if it is in doubt */
 	work_func_t jobs;	/* tell it of swap devices that have come or gone */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the swap workloads share. See common.h.
+// Shared by the swap workloads, see common.h.
 
 #include "common.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the swap workloads share: page patterns, random numbers, sizes on the command line and memory control
+ * Shared by the swap workloads: page patterns, random numbers, sizes on the command line and memory control
  * groups.
  */
 #ifndef HWSWAP_WORKLOADS_COMMON_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // swapextents: large folios that are read from a swap file whose blocks are not in one piece.
 //
-// Linux puts no large folio into a swap file. But single pages lie there one behind the other, and are read as one
+// Linux puts no large folio into a swap file. But single pages lie there one after the other, and are read as one
 // large folio if the process may have one at their addresses, in one request, from where the file has the first page
 // (mm/memory.c, thp_swapin_suitable_orders(); mm/page_io.c, swap_folio_sector()). Behind the end of an extent that is
 // not where the others are. This program pages single pages out, looks where each went and where the file has it, reads
@@ -105,7 +105,7 @@ static void align(int pagemap)
 	}
 }
 
-/* Whether pages can be read as one folio: one behind the other, the first one aligned. */
+/* Whether pages can be read as one folio: one after the other, the first one aligned. */
 static bool in_line(const uint64_t *entries)
 {
 	for (unsigned i = 1; i < PAGES; i++)

@@ -38,7 +38,7 @@ struct options {
 	uint64_t limit; /* bytes for all processes together; 0: none */
 };
 
-/* What one process did; in memory shared with the parent. */
+/* The work of one process; in memory shared with the parent. */
 struct result {
 	uint64_t pages_written;
 	uint64_t rounds;
@@ -176,7 +176,7 @@ static void verify(char *granule, uint64_t folio, uint64_t seed, uint64_t round,
 	result->verified_bytes += folio;
 }
 
-/* What this process has taken of the CPU, in nanoseconds. */
+/* Return the CPU time of this process, in nanoseconds. */
 static uint64_t cpu_ns(void)
 {
 	struct timespec now;

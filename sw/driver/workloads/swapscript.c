@@ -42,7 +42,7 @@ static unsigned now_on; /* devices */
 static uint64_t in_empty, in_others, on_files, on_rotating, on_discarding;
 static uint64_t on_bad, on_partial, on_large, of_many, on_high;
 
-/* What is printed, beside counts by order. */
+/* Printed, beside counts by order. */
 static const struct {
 	const char *name;
 	const uint64_t *number;
@@ -235,7 +235,7 @@ static void carry_out(const struct record *record)
 		return;
 	}
 	if (record->op == DISCARD_TAKE || record->op == DISCARD_DONE) {
-		/* Those that find a cluster are a part of the operation behind them. */
+		/* Those that find a cluster are a part of the operation after them. */
 		if (record->op == DISCARD_TAKE && !record->a)
 			operation(record);
 		return;
@@ -310,7 +310,7 @@ int main(int argc, char **argv)
 	for (const struct record *record = records; record < records + nr; record++)
 		carry_out(record);
 	flush();
-	/* What is still in use is freed with the file. */
+	/* Closing the file frees what is still in use. */
 	close(script);
 	devices_end();
 	printf("{\"records\": %zu, ", nr);

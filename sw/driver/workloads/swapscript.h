@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of swapscript share; swapscript.c says what it does. */
+/* Shared by the files of swapscript, which swapscript.c describes. */
 #ifndef HWSWAP_WORKLOADS_SWAPSCRIPT_H
 #define HWSWAP_WORKLOADS_SWAPSCRIPT_H
 
@@ -24,7 +24,7 @@ struct record {
 
 /* A cluster, by what the kernel answered. */
 struct cluster {
-	uint16_t taken; /* slots that cannot be had: in use, bad, or behind the device's end */
+	uint16_t taken; /* slots that cannot be had: in use, bad, or past the device's end */
 	uint8_t order;	/* of the allocation that found it empty */
 };
 
