@@ -5,7 +5,7 @@ package grants
 import chisel3._
 import chisel3.util._
 
-/** What a bitmap has, found while its eight words come in, a cycle each at the most: how many orders find an aligned
+/** The runs of a bitmap, found while its eight words come in, a cycle each at the most: how many orders find an aligned
   * free run in it, and the first entry's mask of free units of an order, from a word on (free_units() and
   * largest_run() of the golden model). Nothing of the bitmap is kept.
   */

@@ -35,7 +35,7 @@ class BurstRead extends Bundle {
   val last = Bool()
 }
 
-/** What a client of the memory sees. Reads of different identifiers may be under way at once and answer in any order;
+/** A client's view of the memory. Reads of different identifiers may be under way at once and answer in any order;
   * their words come when they come, and are to be taken at once. Behind a write's request its words go out; `written`
   * says that all of it is where CPUs see it. Requests that wait for nothing have no order among each other.
   */

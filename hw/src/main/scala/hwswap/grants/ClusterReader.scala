@@ -23,7 +23,7 @@ class ClusterReader(implicit p: Params) extends Module {
     val again = Flipped(Decoupled(UInt(p.clusterBits.W)))
     val reading = Decoupled(new Reading)
 
-    /** What the index took last is not what it had (pulse); it is through with all that it took (level). */
+    /** The index took something new (pulse); it has handled all that it took (level). */
     val news, settled = Input(Bool())
 
     /** Pulses when all clusters were read and are in the index. */
@@ -101,7 +101,7 @@ class ClusterReader(implicit p: Params) extends Module {
   io.idle := state === State.next && !begun
   io.working := state =/= State.next
 
-  /** What was asked for is not the round's. */
+  /** The request is not the round's. */
   private val ofRound = Reg(Bool())
   when(io.news && ofRound)(news := true.B)
 

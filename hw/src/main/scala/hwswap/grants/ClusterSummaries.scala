@@ -5,13 +5,13 @@ package grants
 import chisel3._
 import chisel3.util._
 
-/** What was read of a cluster. */
+/** A cluster as it was read. */
 class Reading(implicit p: Params) extends Bundle {
   val cluster = UInt(p.clusterBits.W)
   val summary = new Summary
 }
 
-/** What the builder of grants asks.
+/** Questions of the builder of grants.
   *
   *   - learn: it has read the bitmap, which has `run`
   *   - own: it begins to make grants of it
@@ -47,7 +47,7 @@ object ClusterSummaries {
   val Spared: Int = 8
 }
 
-/** The summaries of all clusters, who has them, and the index over them (Index and granted of the golden model). One
+/** The summaries of all clusters, the rings that have them, and the index over them (Index and granted of the golden model). One
   * at a time: what was read, and requests, in turn where both wait.
   *
   * A cluster's record says how many entries and rings are of it: as long as that is not 0 it is granted, and not in the
@@ -66,13 +66,13 @@ class ClusterSummaries(implicit p: Params) extends Module {
     /** From the next cycle on this device has another entry; nothing is counted of it until it is swept. */
     val changed = Flipped(Valid(UInt(p.deviceBits.W)))
 
-    /** For each device the orders for which it has a cluster, whoever has that now. */
+    /** Per device the orders for which it has a cluster, whatever ring has that now. */
     val orders = Output(Vec(p.devices, UInt(GrantLayout.Orders.W)))
 
     /** For each device: of its clusters at least one in `Spared` is FREE and nobody's. */
     val spare = Output(Vec(p.devices, Bool()))
 
-    /** What was read last is not what was known (pulse); all that was read is in the index (level). */
+    /** The last reading was new (pulse); all readings are in the index (level). */
     val news, settled = Output(Bool())
   })
   private val orders = GrantLayout.Orders
@@ -98,7 +98,7 @@ class ClusterSummaries(implicit p: Params) extends Module {
   private val cluster = Reg(UInt(p.clusterBits.W))
   private val clearing = RegInit(0.U(p.clusterBits.W))
 
-  /** What is at work, or was last, is a reading, and no request. */
+  /** The present or last job is a reading, not a request. */
   private val reads = RegInit(false.B)
   private val found = Reg(new Summary)
   private val request = Reg(new SummaryRequest)
@@ -156,7 +156,7 @@ class ClusterSummaries(implicit p: Params) extends Module {
   private val countsOf = Reg(UInt(p.deviceBits.W))
   private val counting = Reg(Bool())
 
-  // How many clusters of each device each order finds, and whether there are any; behind these the FREE ones.
+  // How many clusters of each device each order finds, and whether there are any; after these the FREE ones.
   private val countBits = p.clusterCountBits
   private val counts = Mem(p.devices, Vec(orders + 1, UInt(countBits.W)))
   private val some = RegInit(VecInit.fill(p.devices)(0.U(orders.W)))

@@ -23,7 +23,7 @@ class DeviceChooser(implicit p: Params) extends Module {
     val found = Output(Valid(UInt(p.clusterBits.W)))
     val device = Output(UInt(p.deviceBits.W))
 
-    /** A device goes behind all others; not while it chooses. */
+    /** A device goes after all others; not while it chooses. */
     val last = Flipped(Valid(UInt(p.deviceBits.W)))
 
     val devices = Input(Vec(p.devices, new GrantDevice))
@@ -40,7 +40,7 @@ class DeviceChooser(implicit p: Params) extends Module {
     val idle, pick, picked, ask, asked, done = Value
   }
 
-  /** What is asked about next: clusters of the order itself; of other orders, the nearest first (OPEN); for order 0
+  /** The next question: clusters of the order itself; of other orders, the nearest first (OPEN); for order 0
     * with INDEXED those whose order finds no run there any more, then the others, the highest order first; FREE ones.
     */
   private object Kinds extends ChiselEnum {

@@ -430,7 +430,7 @@ class GrantBuilder(implicit p: Params) extends Module {
     is(State.drop)(when(io.request.fire)(state := State.dropping))
     is(State.dropping)(when(io.answer.valid)(state := State.dropped))
     is(State.dropped) {
-      // What is taken back stays in its place, and is of no cluster.
+      // A grant that is taken back stays in its place, and is of no cluster.
       index := index + 1.U
       when(why === Why.done) {
         ring.outs := ring.outs - 1.U

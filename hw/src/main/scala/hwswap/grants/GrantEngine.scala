@@ -48,7 +48,7 @@ class GrantEngine(implicit p: Params) extends Module {
 
   reader.io.settings := settings
   builder.io.settings := settings
-  // What is known of a live device's clusters was found with one placement: another one waits until there is none.
+  // The summaries of a live device's clusters hold for one placement, so a new one waits until no device is live.
   private val open = RegEnable(settings.open, false.B, !builder.io.devices.map(_.live).reduce(_ || _))
   builder.io.settings.open := open
   summaries.io.open := open

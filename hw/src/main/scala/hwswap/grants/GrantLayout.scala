@@ -84,12 +84,12 @@ object ClusterWord {
   }
 }
 
-/** What the engine keeps of a cluster: its word, and how many orders find an aligned free run in it, 0 to 10. */
+/** The engine's summary of a cluster: its word, and how many orders find an aligned free run in it, 0 to 10. */
 class Summary extends Bundle {
   val word = new ClusterWord
   val run = UInt(4.W)
 
-  /** Bit k: order k may come in, whoever has the cluster now; the device's state and epoch are not looked at. */
+  /** Bit k: order k may use the cluster, whatever ring has it now; the device's state and epoch do not count. */
   def orders(open: Bool): UInt =
     VecInit
       .tabulate(GrantLayout.Orders) { k =>
@@ -119,7 +119,7 @@ class DeviceChange(implicit p: Params) extends Bundle {
   val entry = new GrantDevice
 }
 
-/** What the host has set. Bus addresses are in bytes; all stay while the engine is enabled. */
+/** Settings of the host. Bus addresses are in bytes; all stay while the engine is enabled. */
 class GrantSettings(implicit p: Params) extends Bundle {
 
   /** Clusters are read in rounds; rings are served, which is looked at when a pass over them begins. */

@@ -5,7 +5,7 @@ package grants
 import chisel3._
 import hwswap.bus.Axi4
 
-/** What is counted of grants, as pulses. */
+/** Pulses for the counters of grants. */
 class GrantEvents extends Bundle {
   val granted = Bool()
 

@@ -51,7 +51,7 @@ class RunTree(implicit p: Params) extends Module {
     val find = Flipped(Valid(new TreeFind))
     val ready = Output(Bool())
 
-    /** What was found; stays. */
+    /** The result; stays. */
     val found = Output(Valid(UInt(p.clusterBits.W)))
   })
   private val levels = (p.clusterBits + LaneBits - 1) / LaneBits

@@ -38,7 +38,7 @@ class Stats(implicit p: Params) extends Module {
 
   private val e = io.events
   private val c = e.ofCore
-  // Whoever asks, and is refused.
+  // Requests that were refused.
   private val errors = if (p.core) c.commandErrors + e.grants.refused else e.grants.refused
   private def ofCore(event: Bits): Option[Bits] = Option.when(p.core)(event)
   private val table = Seq[(Int, Option[Bits])](
