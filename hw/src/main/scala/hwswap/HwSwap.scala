@@ -9,8 +9,8 @@ import hwswap.grants.Grants
 import hwswap.shell.{CommandRing, GrantShell, HostSide, ResetControl, Shell}
 import hwswap.tables.{TableReader, Tables}
 
-/** The engine: one AXI4-Lite slave (registers), one AXI4 master (DMA), an interrupt, and two outputs for whoever
-  * simulates it.
+/** The engine: one AXI4-Lite slave (registers), one AXI4 master (DMA), an interrupt, and two outputs for
+  * simulations.
   *
   * @param p
   *   sizes

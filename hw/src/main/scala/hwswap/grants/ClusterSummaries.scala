@@ -47,7 +47,7 @@ object ClusterSummaries {
   val Spared: Int = 8
 }
 
-/** The summaries of all clusters, the rings that have them, and the index over them (Index and granted of the golden model). One
+/** The summaries of all clusters, their owners, and the index over them (Index and granted of the golden model). One
   * at a time: what was read, and requests, in turn where both wait.
   *
   * A cluster's record says how many entries and rings are of it: as long as that is not 0 it is granted, and not in the
