@@ -7,6 +7,7 @@ from hwswap.kernel.witness import Account, Outcome
 from hwswap.project import retries
 from hwswap.stimulus import page_outs
 from hwswap.stimulus.page_outs import Area, GiveBack, PageOut, Scene
+from wrong_models import FreesToHead, NeverRequeues
 
 SCENES = list(page_outs.scenes(5, 900))
 EXPECTED = [page_out_slots.expect(scene) for scene in SCENES]
@@ -43,6 +44,13 @@ def test_one_folio_elsewhere_is_found_and_named():
     assert fault.startswith("unpatched, scene 2: folio 7, order ")
     assert f"the kernel has 0:77+1, the golden model {witness.shortened(EXPECTED[2].lines[7])}" in fault
     assert Outcome(SCENES, EXPECTED).equal(said) == sum(scene.folios for scene in SCENES) - 1
+
+
+@pytest.mark.parametrize("wrong", [NeverRequeues, FreesToHead])
+def test_scripts_tell_a_wrong_rule_from_the_right_one(wrong):
+    """A fixed script does: with a fresh seed one in many does not."""
+    scenes = page_outs.scenes(1, 4000)
+    assert any(page_out_slots.expect(s).lines != page_out_slots.expect(s, wrong).lines for s in scenes)
 
 
 def test_a_folio_is_told_from_one_at_the_same_place_before():
