@@ -11,10 +11,10 @@ IDLE_S = 120
 """A ring is not wanted 10 to 20 seconds after its last use, by the guest's clock."""
 
 
-def beats(guest: Guest) -> int:
-    """Return the words that the engine has read and written since its reset."""
+def said(guest: Guest, name: str, base: int = 10) -> int:
+    """Return a number of debugfs `engine`: its STATUS, or `beats`, words that it has read and written since its reset."""
     lines = guest.run(f"cat {DEBUG}/engine").check().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("beats "))
+    return next(int(line.split()[1], base) for line in lines if line.startswith(f"{name} "))
 
 
 def test_an_engine_of_which_nothing_is_asked_moves_no_word_and_wakes(folder, kernel_log):
@@ -26,17 +26,19 @@ def test_an_engine_of_which_nothing_is_asked_moves_no_word_and_wakes(folder, ker
             swapload(guest, f"{SMALL} --rounds 2", 300)
             driver.wait_beyond("grant_units")
             wait_for(lambda: driver.stats()["rests"], lambda seen, least=rests: seen >= least, IDLE_S, "to rest")
-            moved = beats(guest)
+            # It ends what it is at; BUSY is 0 then.
+            wait_for(lambda: said(guest, "status", 16), lambda status: not status, IDLE_S, "to end its round")
+            moved = said(guest, "beats")
             assert moved > 0
             # Longer than an engine at work may be without a heartbeat.
             time.sleep(5)
-            assert beats(guest) == moved
+            assert said(guest, "beats") == moved
             assert driver.state() == "attached"
         off_and_on(guest, DISKS[0])
         before = driver.stats()
         swapload(guest, f"{SMALL} --rounds 2", 300)
         assert driver.since(before)["grant_units"] > 0
-        assert beats(guest) > moved
+        assert said(guest, "beats") > moved
         driver.assert_mirror()
         driver.unload()
     engine.stop()
