@@ -12,7 +12,7 @@ IDLE_S = 120
 
 
 def said(guest: Guest, name: str, base: int = 10) -> int:
-    """Return a number of debugfs `engine`: its STATUS, or `beats`, words that it has read and written since its reset."""
+    """Return a number of debugfs `engine`: its STATUS, or `beats`, the words that it has moved since its reset."""
     lines = guest.run(f"cat {DEBUG}/engine").check().splitlines()
     return next(int(line.split()[1], base) for line in lines if line.startswith(f"{name} "))
 
