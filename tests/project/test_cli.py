@@ -52,6 +52,15 @@ def test_a_bad_file_is_one_sentence_and_status_2(tmp_path, capsys, action):
     assert len(err.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [(["--ops", "0"], "ops is 0"), (["--ops", "30", "--with", "zoned"], "a stream cannot have zoned")],
+)
+def test_an_impossible_stream_is_one_sentence_and_status_2(tmp_path, capsys, options, words):
+    assert cli.main(["stream", "--seed", "1", *options, "-o", str(tmp_path / "a.hwst")]) == 2
+    assert words in capsys.readouterr().err
+
+
 def test_replay_without_the_program_says_what_to_do(made, capsys, monkeypatch):
     monkeypatch.setenv("HWSWAP_REPLAY", "/nowhere/hwswap-replay")
     assert cli.main(["trace", "replay", str(made)]) == 2

@@ -124,12 +124,23 @@ def test_a_wrong_decision_is_found_and_named():
     assert str(record.a) in outcome.output
 
 
-def test_a_damaged_trace_is_refused(tmp_path):
-    """In one sentence, with a status other than 0; tests/readers gives the same reader damages of all kinds."""
+DAMAGES = {
+    "cut": (slice(-7, None), b""),
+    "magic": (slice(0, 1), b"h"),
+    "version": (slice(8, 9), b"\x09"),
+    "record": (slice(-16, -15), b"\x63"),
+}
+
+
+@pytest.mark.parametrize(("part", "damage"), DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_trace_is_refused(part, damage, tmp_path):
+    """The replayer's own reader names the error in one sentence, and exits with a status other than 0."""
     made = stream.generate(Shape(1, ops=200, span=3))
     path = tmp_path / "a.hwst"
     trace.write(path, made.header, made.records)
-    path.write_bytes(path.read_bytes()[:-7])
+    data = bytearray(path.read_bytes())
+    data[part] = damage
+    path.write_bytes(data)
     outcome = replay.replay(path)
     assert not outcome.equal
     assert len(outcome.output.splitlines()) == 1

@@ -88,6 +88,22 @@ def test_proofs_are_what_all_assignments_say(tmp_path):
         assert prover(tmp_path, netlist(gates, output, register)).no_fault(1) == same, f"seed {SEED + seed}"
         verdicts.append(same)
     assert 10 < sum(verdicts) < 50
+
+
+def test_solver_decides_what_structure_does_not(tmp_path):
+    """Distributivity: (a AND b) OR (a AND c) is a AND (b OR c), which no rule of the graph knows."""
+    a, b, c, _ = INPUTS
+    gates = {
+        20: ("$_AND_", [a, b]),
+        21: ("$_AND_", [a, c]),
+        22: ("$_OR_", [20, 21]),
+        23: ("$_OR_", [b, c]),
+        24: ("$_AND_", [a, 23]),
+        25: ("$_MUX_", [22, 24, *SELECT]),
+        26: ("$_MUX_", [22, 23, *SELECT]),
+    }
+    assert prover(tmp_path, netlist(gates, 25, a)).no_fault(1)
+    assert not prover(tmp_path, netlist(gates, 26, a)).no_fault(1)
     assert not list(tmp_path.glob("fault-*"))
 
 
