@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from hwswap.compare import check
+from hwswap.model.readahead import Readahead
 from hwswap.traces import trace
 from hwswap.traces.records import Op
 
@@ -42,3 +43,23 @@ def test_all_kinds_of_windows_are_there(recorded):
     assert min(cut["start"], cut["end"]) > 0
     assert min(types[0], types[1]) > 1000
     assert fixed[3] > 10
+
+
+@pytest.mark.parametrize("part", ["adjacent", "half of the last", "hits"])
+def test_each_part_of_the_rule_mattered(recorded, part, monkeypatch):
+    """A model without it chooses another window somewhere."""
+    window = Readahead.window
+
+    def other(self, offset, hits, page_cluster, end, policy):
+        if part == "adjacent" and not hits and abs(offset - self.previous) == 1:
+            self.previous = offset - 2
+        elif part == "half of the last":
+            self.last = 0
+        elif part == "hits":
+            hits = min(hits, 1)
+        return window(self, offset, hits, page_cluster, end, policy)
+
+    monkeypatch.setattr(Readahead, "window", other)
+    difference = check.replay(recorded).difference
+    assert difference is not None
+    assert "slots from" in str(difference)

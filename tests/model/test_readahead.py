@@ -41,6 +41,18 @@ def test_windows_worked_out_by_hand(state, fault, window, after):
 
 
 @pytest.mark.parametrize("page_cluster", range(10))
+def test_windows_of_each_page_cluster_grow_to_it_and_stay_in_a_cluster(page_cluster):
+    readahead = Readahead()
+    largest = 0
+    for offset in range(4096, 8192):
+        first, nr = readahead.window(offset, largest, page_cluster, END)
+        assert first <= offset < first + nr
+        assert first // 512 == (first + nr - 1) // 512
+        largest = max(largest, nr)
+    assert largest == 1 << page_cluster
+
+
+@pytest.mark.parametrize("page_cluster", range(10))
 def test_fixed_windows_are_always_the_same_and_leave_the_state(page_cluster):
     readahead = Readahead(123, 8)
     size = 1 << page_cluster
