@@ -18,10 +18,11 @@ BY_FILE := -n $(shell nproc) --dist loadfile
 $(foreach name,SEED SEEDS JOBS OPERATIONS DAYS,$(if $(shell printf %s '$($(name))' | tr -d 0-9),\
 	$(error $(name)=$($(name)) is no number: give one in decimal digits)))
 
-help: ## show this list; the pages in docs have the other targets
-	@sed -n 's/^\([a-z0-9.-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+help: ## begin: show this list; the pages in docs have the other targets
+	@sed -n 's/^\([a-z0-9.-]*\):.*## \([a-z]*\): \(.*\)/\2;\1;\3/p' $(MAKEFILE_LIST) | sort -s -t';' -k1,1 | \
+		awk -F';' '$$1 != group { print group = $$1 } { printf "  make %-15s %s\n", $$2, $$3 }'
 
-setup: ## get all that is needed: Debian packages, Python, sbt, QEMU, kernel source
+setup: ## begin: get all that is needed: Debian packages, Python, sbt, QEMU, kernel source
 	@sim/setup/setup
 
 verilog: setup # the engine as SystemVerilog: build/rtl
@@ -65,7 +66,7 @@ guest: modules # the guest's initramfs: build/guest
 redis: setup # redis-server for the guest's workload redis-bgsave: build/redis
 	@$(BUILD) redis
 
-demo: model-driver guest kernel-unpatched ## boot Linux, swap by its own search and by grants, print both
+demo: model-driver guest kernel-unpatched ## begin: boot Linux, swap by its own search and by grants, print both
 	@$(ENV) python -m hwswap demo
 
 # Parts of `make test`, and further ones of `make test-full`: for changes of RTL, patches or driver.
@@ -73,11 +74,11 @@ parts := lint 'test-hw SHORT=1' test-harness test-python test-cocotb test-trace 
 full_parts := test-failed-seeds test-hw test-masters 'coverage SHORT=1' 'formal SHORT=1' 'mutate SHORT=1' \
 	test-soc test-harts test-system fault-reports test-report test-commands
 
-test: setup ## checks in their short forms, all of them each time [FROM=part]
+test: setup ## check: checks in their short forms, all of them each time [FROM=part]
 	@rm -f build/reports/*
 	@sim/setup/parts $(if $(FROM),--from $(FROM)) $(parts)
 
-test-full: setup ## the same, and all Chisel tests, coverage, proofs, mutants, SoC, all guests [FROM=part]
+test-full: setup ## check: the same, and all Chisel tests, coverage, proofs, mutants, SoC, all guests [FROM=part]
 	@rm -f build/reports/*
 	@sim/setup/parts $(if $(FROM),--from $(FROM)) $(parts) $(full_parts)
 
@@ -153,7 +154,7 @@ test-soc: soc-model litex-example # the engine in a SoC: DRAM model, simulated S
 	@$(PYTEST) $(BY_FILE) tests/soc
 
 # SEED=first SEEDS=1 CASE=name repeats a failure; with WAVES=1, waves are in build/regress and build/cocotb.
-regress: model ## test-cocotb and traces with SEEDS=n fresh seeds [SEED=first] [CASE=name] [WAVES=1]
+regress: model ## check: test-cocotb and traces with SEEDS=n fresh seeds [SEED=first] [CASE=name] [WAVES=1]
 	@$(if $(WAVES),$(BUILD) model-wave,true)
 	@first=$(or $(SEED),$$(shuf -i 1-1000000000 -n 1)); failed=0; \
 	for seed in $$(seq $$first $$((first + $(or $(SEEDS),1) - 1))); do \
@@ -173,10 +174,10 @@ fuzz: model guest kernel-unpatched # random operations: kernels = model = RTL [O
 	@$(ENV) python -m hwswap fuzz $(if $(SEED),--seed $(SEED)) $(if $(OPERATIONS),--operations $(OPERATIONS))
 
 # PART=calls or PART=fall-backs: one half.
-bench-offload: guest kernel-unpatched model-driver ## grants: calls, fall-backs [SHORT=1] [PART=calls]
+bench-offload: guest kernel-unpatched model-driver ## measure: grants: calls, fall-backs [SHORT=1] [PART=calls]
 	@$(ENV) python -m hwswap bench offload $(if $(SHORT),--short) $(if $(PART),--part $(PART))
 
-bench-loads: guest kernel-unpatched model-grants-only ## swap benchmarks [SHORT=1] [LOADS=..]
+bench-loads: guest kernel-unpatched model-grants-only ## measure: swap benchmarks [SHORT=1] [LOADS=..]
 	@$(BUILD) $(if $(SHORT),,redis memhog stress-ng)
 	@$(ENV) python -m hwswap bench loads $(if $(SHORT),--short) $(LOADS)
 
@@ -191,7 +192,7 @@ experiments: # published tables on swap allocation, made again in kind: build/re
 report: setup # a page of all figures on record, or of RESULTS=build/results beside them: build/report
 	@$(ENV) python -m hwswap report $(RESULTS)
 
-compare: setup ## figures of two folders, with tolerances [A=results] [B=build/results]
+compare: setup # figures of two folders, with tolerances [A=results] [B=build/results]
 	@$(ENV) python -m hwswap compare $(A) $(B)
 
 # SCHEDULER=tcp://host:8786 or SLURM=jobs in the place of this machine (docs/guest.md).
@@ -215,7 +216,7 @@ mutate: setup # how many of 420 mutants the checks find (docs/verification.md); 
 	@MUTANTS_SEED=$(SEED) $(BUILD) rtl-mutants mutants model-mutants
 	@$(ENV) python -m hwswap.cli.steps mutate $(if $(SHORT),--short)
 
-lint: setup ## formatting, static checks, licences, generated files up to date
+lint: setup ## check: formatting, static checks, licences, generated files up to date
 	@sim/setup/lint
 
 format: setup # put every source in its format
@@ -236,7 +237,7 @@ bitstream flash: export BOARD := $(or $(BOARD),ecpix5)
 bitstream flash: export CPU := $(or $(CPU),vexriscv)
 bitstream_steps := fpga rtl-board part-board part-cpu netlist bitstream
 
-bitstream: setup ## BOARD=ecpix5|orangecrab|ulx3s CPU=vexriscv|rocket [SEEDS=n] [PROFILE=grants-only]: see docs/soc.md
+bitstream: setup ## boards: BOARD=ecpix5|orangecrab|ulx3s CPU=vexriscv|rocket [SEEDS=n] [PROFILE=grants-only]
 	@$(ENV) python -m hwswap.cli.steps board $(BOARD) $(CPU)
 	@$(BUILD) $(bitstream_steps)
 	@$(ENV) python -m hwswap.cli.steps timing build/bitstream-$(BOARD)-$(CPU)
@@ -244,7 +245,7 @@ bitstream: setup ## BOARD=ecpix5|orangecrab|ulx3s CPU=vexriscv|rocket [SEEDS=n] 
 bitstreams: setup # those of all boards, one after the other, SEEDS=2 each, and a table of them
 	@$(ENV) python -m hwswap.cli.steps bitstreams --seeds $(or $(SEEDS),2) --limit $(or $(LIMIT),routable)
 
-flash: bitstream ## that bitstream, made if it is not there, into the board (DRY_RUN=1 prints the command)
+flash: bitstream ## boards: that bitstream, made if it is not there, into the board (DRY_RUN=1 prints the command)
 	@$(ENV) python -m hwswap soc flash --board $(BOARD) --cpu $(CPU) $(if $(DRY_RUN),--dry-run)
 
 # PROFILE=, here and for engine-size: another engine than the simulated SoC's (constraints/profiles.toml).
@@ -283,7 +284,7 @@ soc-sim: soc-model # run IMAGE=file (the self-test if none) there; [WAVES=1] [DR
 		$(if $(ENGINE_RATIO),--engine-ratio $(ENGINE_RATIO))
 
 bench-soc: bench_cpu = $(or $(CPU),vexriscv)
-bench-soc: setup ## stock : tuned : register : ring : grants in CPU cycles [CPU=] [DRAM_LATENCY=n] [ENGINE_RATIO=r]
+bench-soc: setup ## measure: stock : tuned : register : ring : grants, cycles [CPU=] [DRAM_LATENCY=n] [ENGINE_RATIO=r]
 	@$(BUILD) $(if $(filter rocket4,$(bench_cpu)),rtl-soc4,rtl-soc) soc-model-$(bench_cpu)$(if $(ENGINE_RATIO),-own)
 	@$(ENV) python -m hwswap soc bench --cpu $(bench_cpu) $(if $(DRAM_LATENCY),--dram-latency $(DRAM_LATENCY)) \
 		$(if $(ENGINE_RATIO),--engine-ratio $(ENGINE_RATIO)) $(if $(JOBS),--jobs $(JOBS))
@@ -291,17 +292,17 @@ bench-soc: setup ## stock : tuned : register : ring : grants in CPU cycles [CPU=
 bench-harts: # the same on 1, 2 and 4 Rocket harts with the kernel's locks: cycles, their growth [JOBS=2]
 	@$(MAKE) --no-print-directory bench-soc CPU=rocket4
 
-soc-linux: setup ## Linux on the simulated SoC with a Rocket CPU swaps in every mode, measured [MODES=off,hint]
+soc-linux: setup ## measure: Linux on the simulated SoC with a Rocket CPU swaps in every mode, measured [MODES=off,hint]
 	@$(BUILD) rtl-soc soc-model-rocket fpga kernel-riscv kernel-riscv-unpatched modules-riscv initramfs-riscv
 	@$(ENV) python -m hwswap soc linux $(if $(MODES),--modes $(MODES))
 
 soc-linux-smp: all_harts := 1,2,3,4
-soc-linux-smp: setup ## Linux on several Rocket harts of the simulated SoC: calls beside each other [HARTS=] [MODES=]
+soc-linux-smp: setup ## measure: the same on several harts: calls beside each other [HARTS=] [MODES=]
 	@$(BUILD) rtl-soc4 soc-model-rocket4 fpga kernel-riscv-smp kernel-riscv-smp-unpatched modules-riscv-smp \
 		initramfs-riscv-smp
 	@$(ENV) python -m hwswap soc linux --harts $(or $(HARTS),$(all_harts)) $(if $(MODES),--modes $(MODES))
 
-linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux from: build/linux-BOARD (docs/soc.md)
+linux-card: setup ## boards: what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux from: build/linux-BOARD
 	@$(ENV) python -m hwswap.cli.steps board $(or $(BOARD),ecpix5) rocket
 	@BOARD=$(or $(BOARD),ecpix5) CPU=rocket $(BUILD) $(bitstream_steps)
 	@$(BUILD) kernel-riscv modules-riscv initramfs-riscv
@@ -312,7 +313,7 @@ linux-card: setup ## what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux 
 prune: # remove entries that were not used for DAYS=30 from the cache
 	@sim/setup/prune $(or $(DAYS),30)
 
-clean: ## remove what was built here: build/ and hw/target
+clean: ## begin: remove what was built here: build/ and hw/target
 	rm -rf build hw/target hw/project/target hw/project/project
 
 distclean: clean # clean, and remove the cache that all clones share

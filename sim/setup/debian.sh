@@ -22,3 +22,18 @@ debian_root() {
 		die "the private Debian 13 root could not be made: see the lines above (network? as a user that is not root," \
 			"mmdebstrap needs user namespaces and the package uidmap)."
 }
+
+# install_root DIRECTORY PACKAGES: makes DIRECTORY/root, a Debian 13 with the PACKAGES (options of apt-get may be there).
+# /proc is mounted meanwhile, as some packages' scripts read it. Pages, translations and Perl stay out of the archive:
+# that is half of the root.
+install_root() {
+	mkdir "$1/root"
+	# shellcheck disable=SC2016  # $1 is the hook's own argument
+	debian_root minbase \
+		'mountpoint -q "$1/proc" || mount -t proc proc "$1/proc"
+		DEBIAN_FRONTEND=noninteractive chroot "$1" apt-get -q -y --no-install-recommends install '"$2"'
+		umount -q "$1/proc" || true' "$1/root" \
+		--exclude='./dev/*' --exclude='./proc/*' --exclude='./usr/share/doc/*' --exclude='./usr/share/man/*' \
+		--exclude='./usr/share/locale/*' --exclude='./usr/share/zoneinfo/*' --exclude='./usr/share/perl*' \
+		--exclude='./usr/share/info/*' --exclude='./var/cache/*' --exclude='./var/lib/apt/*'
+}

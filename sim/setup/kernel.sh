@@ -1,6 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# kernel.sh SOURCE OUT: builds Linux 7.3 with the patch series, or another one as it is. SOURCE is only read.
+# kernel.sh ARCH SOURCE OUT WORK PATCHES FRAGMENT...: builds Linux for ARCH, the guest's x86 or the SoC's riscv.
+#
+# SOURCE is only read; WORK is a folder for the build, 3 GB, removed at the end. PATCHES is a folder with the series for
+# Linux 7.3, or empty: SOURCE as it is, of any version. The FRAGMENTs of configuration are over tinyconfig; of an option
+# that is there twice the last value counts.
 #
 # Leaves in OUT
 #   bzImage      the kernel; Image for riscv
@@ -9,16 +13,7 @@
 #   tree/        what external modules are built against: make -C OUT/tree M=... modules
 #   sysroot/     riscv only: the kernel's own small C library (nolibc) and its headers, for programs without another one
 # Nothing in OUT remembers where it was made: the folder can be moved.
-#
-# Environment: ARCH (x86, the guest of the full-system simulation, which is the default; or riscv, the LiteX SoC), JOBS
-# (default: all processors), KERNEL_PATCHES (a folder; empty: none), KERNEL_CONFIG (fragments over tinyconfig, several
-# separated by blanks; of an option that is there twice the last value counts) and KERNEL_WORK (a folder for the build,
-# 3 GB; default: OUT/work; removed at the end).
 set -euo pipefail
-
-root=$(cd "$(dirname "$0")/../.." && pwd)
-jobs=${JOBS:-$(nproc)}
-patches=${KERNEL_PATCHES-$root/sw/driver/patches}
 
 # Progress is shown; all else is output of a set-up's step (lib.sh).
 say() { printf 'kernel: %s\n' "$*" >&"${SETUP_PROGRESS:-1}"; }
@@ -27,37 +22,16 @@ die() {
 	exit 1
 }
 
-[ $# = 2 ] || die "usage: kernel.sh SOURCE OUT"
-case ${ARCH:=x86} in
-x86)
-	cross='' image=bzImage fragments=$root/sw/driver/kernel.config
-	estimate='6 minutes on two cores'
-	;;
-riscv)
-	cross=riscv64-linux-gnu- image=Image fragments=$root/litex/linux/kernel.config
-	estimate='2 minutes on two cores'
-	;;
-*) die "ARCH=$ARCH is not known: use x86 or riscv." ;;
-esac
-export ARCH
-fragments=${KERNEL_CONFIG:-$fragments}
-source=$(readlink -f "$1")
-mkdir -p "$2"
-out=$(cd "$2" && pwd)
-work=${KERNEL_WORK:-$out/work}
-for tool in gcc "${cross}gcc" make flex bison bc perl patch; do
-	command -v "$tool" >/dev/null || die "'$tool' is missing: install it (make setup does)."
-done
-[ -z "$patches" ] || compgen -G "$patches/*.patch" >/dev/null || die "there is no patch in $patches."
-for fragment in $fragments; do
-	[ -f "$fragment" ] || die "the configuration fragment $fragment does not exist."
-done
+export ARCH=$1
+source=$(readlink -f "$2") out=$(readlink -f "$3") work=$4 patches=$5 fragments=("${@:6}") jobs=${JOBS:-$(nproc)}
+cross='' image=bzImage
+[ "$ARCH" = x86 ] || cross=riscv64-linux-gnu- image=Image
 
-rm -rf "$work" "$out/tree" "$out/modules" "$out/sysroot"
+rm -rf "$work"
 mkdir -p "$work/source" "$work/build" "$out/modules"
 
 say "copying the source"
-[ -f "$source/mm/swapfile.c" ] || die "$1 is not a Linux source tree."
+[ -f "$source/mm/swapfile.c" ] || die "$source is not a Linux source tree."
 # Hard links where they can be had: patch puts a new file in the place of the old one, and the build is elsewhere (O=).
 # A real copy takes minutes to make, and to remove on a disk with discards.
 if [ -e "$source/.git" ] || ! cp -al "$source/." "$work/source" 2>/dev/null; then
@@ -86,8 +60,7 @@ kernel_make() {
 
 say "configuring Linux $version"
 kernel_make -s tinyconfig
-# shellcheck disable=SC2086 # fragments is a list
-awk -F= '/^CONFIG_/ { value[$1] = $0 } END { for (name in value) print value[name] }' $fragments | sort |
+awk -F= '/^CONFIG_/ { value[$1] = $0 } END { for (name in value) print value[name] }' "${fragments[@]}" | sort |
 	while read -r line; do
 		name=${line%%=*}
 		# Another Linux does not have all options.
@@ -108,7 +81,7 @@ while read -r line; do
 	esac
 done <"$work/fragment"
 
-say "building Linux $version for $ARCH with $jobs jobs ($estimate, less with a warm ccache)"
+say "building Linux $version for $ARCH with $jobs jobs (minutes; less with a warm ccache)"
 started=$SECONDS
 log=$work/build.log
 kernel_make -j"$jobs" "$image" modules >"$log" 2>&1 &

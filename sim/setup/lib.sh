@@ -23,21 +23,9 @@ die() {
 	exit 1
 }
 
-# hash_of TEXT...: the first 16 hex digits of the SHA-256 of the arguments, each a name of a file
-# (its content counts, not its path) or, where there is no such file, a plain word.
+# hash_of PATH-OR-WORD...: the first 16 hex digits of a hash of words, of the content of files wherever they are, and of
+# the names and contents of all files in folders.
 hash_of() {
-	local item
-	for item in "$@"; do
-		if [ -f "$item" ]; then
-			sha256sum <"$item"
-		else
-			printf '%s\n' "$item"
-		fi
-	done | sha256sum | cut -c1-16
-}
-
-# key PATH-OR-WORD...: hash of words and files, and of the names and contents of all files in folders.
-key() {
 	local item found list=()
 	for item in "$@"; do
 		list+=("$item")
@@ -47,7 +35,9 @@ key() {
 			-type f -print | LC_ALL=C sort)
 		while read -r item; do list+=(":$item" "$item"); done <<<"$found"
 	done
-	hash_of "${list[@]}"
+	for item in "${list[@]}"; do
+		if [ -f "$item" ]; then sha256sum <"$item"; else printf '%s\n' "$item"; fi
+	done | sha256sum | cut -c1-16
 }
 
 # log_of STEP: the file for a step's output.
@@ -96,7 +86,7 @@ cached() {
 cached_by_content() {
 	local made
 	made=$(cached "emitted-$1" "$2" "${@:3}")
-	cached "$1" "$(cd "$made" && key ./*)" copy_of "$made"
+	cached "$1" "$(cd "$made" && hash_of ./*)" copy_of "$made"
 }
 
 # copy_of DIRECTORY ENTRY: fills the directory with the entry's files.

@@ -82,14 +82,14 @@ make_litex_example() {
 	rm -rf "$1/soc/software"
 }
 
-# make_kernel DIRECTORY ARCH SOURCE [FRAGMENT...]: of these configurations, or of the architecture's own
+# make_kernel DIRECTORY ARCH SOURCE PATCHES FRAGMENT...: PATCHES is a folder, or empty
 make_kernel() {
 	# Always in the same place, so that ccache knows the files again when a patch has changed.
 	local work=kernel-work
 	[ "$2" = x86 ] || work+=-$2
 	(
 		flock 8
-		ARCH=$2 JOBS=$jobs KERNEL_CONFIG=${*:4} KERNEL_WORK=$HWSWAP_CACHE/$work sim/setup/kernel.sh "$3" "$1" 8>&-
+		JOBS=$jobs sim/setup/kernel.sh "$2" "$3" "$1" "$HWSWAP_CACHE/$work" "${@:4}" 8>&-
 	) 8>"$HWSWAP_CACHE/locks/$work"
 }
 
@@ -101,7 +101,7 @@ make_kernel_checking() {
 		KCSAN_SANITIZE=n KCSAN_SANITIZE_{swapfile,swap_state,swap_grants}.o=y
 		KCSAN_INSTRUMENT_BARRIERS_{spinlock,mutex,rwsem,percpu-rwsem,tree,update,srcutree}.o=y
 	)
-	MAKEFLAGS="${variables[*]}" make_kernel "$2" x86 "$3" sw/driver/{kernel,"$1"}.config
+	MAKEFLAGS="${variables[*]}" make_kernel "$2" x86 "$3" sw/driver/patches sw/driver/{kernel,"$1"}.config
 }
 
 # The kernel to compare with: of the series only the bench, two patches, which touch nothing else; the same
@@ -113,15 +113,8 @@ make_kernel_unpatched() {
 	mkdir "$1/patches"
 	cp "${bench_patches[@]}" "$1/patches"
 	cat "${@:4}" | grep -v '^CONFIG_SWAP_GRANTS=' >"$1/fragment"
-	KERNEL_PATCHES=$1/patches make_kernel "$1" "$2" "$3" "$1/fragment"
+	make_kernel "${@:1:3}" "$1/patches" "$1/fragment"
 }
-
-# The kernel before swap tables, to compare with: nothing of the series, and a configuration that also has nodes, with
-# devices on them, of which that kernel's choice of a device asks.
-stock_fragments=(sw/driver/kernel.config sw/driver/kernel-6.12.config)
-
-# make_kernel_stock DIRECTORY SOURCE
-make_kernel_stock() { KERNEL_PATCHES='' make_kernel "$1" x86 "$2" "${stock_fragments[@]}"; }
 
 # make_modules DIRECTORY KERNEL [VARIABLE=VALUE...]
 make_modules() {

@@ -140,16 +140,9 @@ def test_packages_that_are_missing(env: dict[str, str], tmp_path: Path, user: st
         refused(result, "sudo apt-get update && sudo apt-get install", " -y bison")
 
 
-@pytest.mark.parametrize("device", ["vfio-user-pci", "vfio-pci"])
-def test_qemu_of_the_host_is_used_if_it_is_good(env: dict[str, str], device: str) -> None:
-    qemu = stand_in(env, "qemu-system-x86_64", f"echo 'name \"{device}\", bus PCI'")
+def test_qemu_without_its_root_is_refused(env: dict[str, str]) -> None:
     stand_in(env, "mmdebstrap", "exit 1")
-    result = run("qemu-root", env)
-    if device == "vfio-user-pci":
-        assert result.returncode == 0, result.stderr
-        assert (Path(result.stdout.strip()) / "qemu-system-x86_64").resolve() == qemu
-    else:
-        refused(result, "Debian 13 root could not be made")
+    refused(run("qemu-root", env), "Debian 13 root could not be made")
 
 
 def test_kernel_tree_of_ones_own(env: dict[str, str], tmp_path: Path) -> None:
