@@ -82,7 +82,7 @@ def test_tables(tmp_path):
     assert "| allocate order 0 | instructions | 465 (p99 700) | 2.45 |" in tables.markdown(found["calls"])
     assert "| free order 0 | instructions | 329 | - |" in tables.markdown(found["calls"])
     rows = [["calls", "allocate order 0", "A call takes"]]
-    assert "- A call takes: 465 instructions : 2.45 instructions (" in tables.checks(found, rows)
+    assert "- A call takes: 465 instructions, 2.45 instructions (" in tables.checks(found, rows)
     with pytest.raises(ResultError, match="allocate order 1"):
         tables.checks(found, [["calls", "allocate order 1", "A call takes"]])
 

@@ -156,7 +156,7 @@ def checks(results: Mapping[str, Result], rows: Sequence[Sequence[str]]) -> str:
     lines = []
     for name, what, label in rows:
         result, found = _row(results, name, what)
-        values = " : ".join(f"{number(figure.value)} {figure.unit}" for figure in found.values())
+        values = ", ".join(f"{number(figure.value)} {figure.unit}" for figure in found.values())
         lines.append(f"- {label}: {values} (`{result.command}`, {result.commit[:7]}).")
     return "\n".join(lines) + "\n"
 
