@@ -4,13 +4,13 @@
 import os
 import resource
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from hwswap.cli import main as cli
 from hwswap.project import paths
+from programs import run
 
 ROOT = Path(__file__).parents[2]
 
@@ -72,15 +72,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(
 def test_make_refuses_before_it_builds(words: list[str], said: str) -> None:
     """The set-up is taken as done, so that the step after it comes first."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
-    done = subprocess.run(
-        ["make", "--old-file=setup", *words],
-        cwd=ROOT,
-        env=clean,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = run("make", "--old-file=setup", *words, cwd=ROOT, env=clean, timeout=60)
     assert done.returncode == 2
     assert said in done.stderr
     assert "making" not in done.stdout + done.stderr
@@ -131,7 +123,7 @@ def test_sigterm_ends_a_command_as_ctrl_c_does(tmp_path: Path) -> None:
         "witness.run = run\n"
         "sys.exit(main.main(['witness']))\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True, timeout=60)
+    done = run(sys.executable, "-c", script, timeout=60)
     assert (done.returncode, done.stderr) == (130, "hwswap: interrupted\n")
     assert (tmp_path / "cleaned").exists()
 
@@ -148,9 +140,7 @@ def test_a_cache_of_another_user_is_told_from_a_set_up_that_is_missing(tmp_path:
     assert program != text
 
     def said() -> str:
-        done = subprocess.run(
-            ["bash", "-c", program, "env", "true"], check=False, capture_output=True, text=True, timeout=60
-        )
+        done = run("bash", "-c", program, "env", "true", timeout=60)
         assert done.returncode == 1
         return done.stderr
 

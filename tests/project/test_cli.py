@@ -2,10 +2,8 @@
 """The hwswap command, as a user calls it."""
 
 import json
-import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from hwswap.cli import main as cli
 from hwswap.cli import steps
 from hwswap.cli.parser import Parser
 from hwswap.traces import trace
+from programs import python, run
 
 ROOT = Path(__file__).parents[2]
 
@@ -74,11 +73,6 @@ def test_replay_passes_on_what_the_program_says(made, tmp_path, capsys, monkeypa
         assert json.loads(report.read_text())[-3:] == ["--latency", "40", "--registers"]
 
 
-def python(*arguments: str) -> subprocess.CompletedProcess[str]:
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=env, check=False)
-
-
 def test_a_stream_of_all_features_is_of_version_2_and_checked(tmp_path, capsys):
     path = tmp_path / "b.hwst"
     arguments = ["stream", "--seed", "3", "--ops", "3000", "--cpus", "64", "--with", "all", "-o", str(path)]
@@ -134,7 +128,7 @@ def test_a_shell_can_complete_every_command(shell, capsys, tmp_path):
         assert words.replace(" ", "_").replace("-", "_") in script
     (tmp_path / "completion").write_text(script)
     if shutil.which(shell):
-        subprocess.run([shell, "-n", tmp_path / "completion"], check=True)
+        run(shell, "-n", tmp_path / "completion", check=True)
 
 
 def test_a_package_that_is_missing_is_one_sentence_and_status_2(refused, monkeypatch):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from hwswap.project.paths import ROOT
+from programs import run
 
 FIRMWARE = ROOT / "litex" / "firmware"
 HARTS = 4
@@ -61,20 +62,14 @@ def compiled(folder: Path, without: str | None = None) -> Path:
         *sources,
     ]
     command += [*(FIRMWARE / "host").glob("*.c"), "-o", program, "-lpthread"]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    done = run(*command)
     assert done.returncode == 0, done.stderr
     return program
 
 
 def churn(program: Path, name: str, steps: int, seed: int, seconds: int) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [program, name, str(HARTS), str(steps), str(seed)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=seconds,
-        env=os.environ | {"TSAN_OPTIONS": "halt_on_error=1"},
-    )
+    environment = os.environ | {"TSAN_OPTIONS": "halt_on_error=1"}
+    return run(program, name, HARTS, steps, seed, timeout=seconds, env=environment)
 
 
 @pytest.fixture(scope="module")

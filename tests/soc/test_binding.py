@@ -2,12 +2,12 @@
 """The device-tree binding of the engine: its own example, and the properties that the driver reads."""
 
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import hwswap_map
+import programs
 import pytest
 import yaml
 
@@ -40,15 +40,12 @@ def binding() -> dict[str, Any]:
 def fdtget(binding, tmp_path_factory) -> Callable[..., list[str]]:
     """Return fdtget on the device tree with the binding's example; a warning of dtc is an error."""
     blob = tmp_path_factory.mktemp("binding") / "example.dtb"
-    command = ["dtc", "--in-format", "dts", "--out-format", "dtb", "--out", str(blob), "-"]
-    source = TREE.format(example=binding["examples"][0])
-    done = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
+    command = ["dtc", "--in-format", "dts", "--out-format", "dtb", "--out", blob, "-"]
+    done = programs.run(*command, input=TREE.format(example=binding["examples"][0]))
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
 
     def run(option: str, *words: str) -> list[str]:
-        return subprocess.run(
-            ["fdtget", *option.split(), blob, *words], capture_output=True, text=True, check=True
-        ).stdout.split()
+        return programs.run("fdtget", *option.split(), blob, *words, check=True).stdout.split()
 
     return run
 
