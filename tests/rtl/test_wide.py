@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine with 32 devices and 64 CPUs (build/model-wide), the most it can have, in step with the golden model.
-
-HWSWAP_SEED=n moves all random seeds by n.
-"""
+"""The engine with 32 devices and 64 CPUs (build/model-wide), the most it can have, in step with the golden model."""
 
 import json
 import subprocess

@@ -6,7 +6,8 @@ import json
 
 import pytest
 from hwswap_soc.linux import linux, linux_figures, linux_image
-from hwswap_soc.linux.linux_result import Collected, failures
+from hwswap_soc.linux.linux_result import failures
+from stand_ins import collect
 
 MODES = ("off", "hint")
 
@@ -43,13 +44,6 @@ def console() -> list[str]:
             lines += [line("driver", mode, text="grants_popped 40;detaches 0;grant_units 4200;two words more;")]
     lines += [line("held", pages=16, verified_bytes=65536, wrong_bytes=0), "HWSWAP-DONE 0"]
     return lines
-
-
-def collect(lines: list[str]) -> Collected:
-    collected = Collected()
-    for text in lines:
-        collected.feed(text)
-    return collected
 
 
 def test_a_good_run_has_no_failures():
