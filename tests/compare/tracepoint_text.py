@@ -24,10 +24,12 @@ def text(*lines: str) -> list[str]:
     return made
 
 
+def recorded(found: list[Record], cpus: int) -> trace.Trace:
+    return trace.complete(trace.Header("recorded", "7.3.4", "tracepoints", "by hand", None, cpus), found)
+
+
 def made_of(lines: list[str]) -> trace.Trace:
-    found, cpus = ftrace.parse(lines)
-    header = trace.Header("recorded", "7.3.4", "tracepoints", "by hand", None, cpus)
-    return trace.complete(header, found)
+    return recorded(*ftrace.parse(lines))
 
 
 ON = (
@@ -247,8 +249,7 @@ class Writer:
 
     def trace(self) -> trace.Trace:
         """Return the records so far as a trace."""
-        header = trace.Header("recorded", "7.3.4", "tracepoints", "a model", None, 4)
-        return trace.complete(header, self.out)
+        return recorded(self.out, 4)
 
 
 KINDS = [(SSD,), (SSD, SSD, SSD), (SSD | DISCARD, SSD), (BLKDEV, SSD), (SOLIDSTATE, BLKDEV | DISCARD, SSD)]

@@ -11,7 +11,7 @@ from hwswap.project.paths import ROOT
 from hwswap_litex import EngineInfo, InputError
 from hwswap_soc.linux import devicetree, linux_image, linux_plan
 from programs import run
-from stand_ins import write_sim_soc
+from stand_ins import fdtget, write_sim_soc
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def blob(soc: Path, engine: Path, kind: str, folder: Path, **options) -> Path:
 
 def get(tree: Path, node: str, name: str, form: str = "x") -> list[str]:
     """Return a property's cells (or strings)."""
-    return run("fdtget", "-t", form, tree, node, name, check=True).stdout.split()
+    return fdtget("-t", form, tree, node, name)
 
 
 def test_dtc_has_nothing_to_say(exported, tmp_path):
@@ -59,8 +59,7 @@ def test_engine_node_is_what_litex_made(exported, tmp_path):
     # Rocket's DMA port is coherent; LiteX's own buses would want another node.
     assert get(tree, node, "dma-coherent") == []
     binding = yaml.safe_load((ROOT / "sw/driver/bindings/hwswap,engine.yaml").read_text())
-    found = run("fdtget", "-p", tree, node, check=True).stdout.split()
-    assert set(binding["required"]) <= set(found) <= set(binding["properties"])
+    assert set(binding["required"]) <= set(fdtget("-p", tree, node)) <= set(binding["properties"])
 
 
 def test_console_and_interrupt_controller(exported, tmp_path):
