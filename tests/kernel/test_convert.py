@@ -25,10 +25,7 @@ def test_plain_leaves_the_decisions_of_one_cpu_to_a_free_replay():
 def test_what_plain_loses_is_said():
     reasons = set()
     for cached in (False, True):
-        writer = Writer(2, KINDS[1], cached)
-        for _ in writer.run(2500):
-            pass
-        reasons |= set(convert.lost(writer.trace()))
+        reasons |= set(convert.lost(Writer(2, KINDS[1], cached).run(2500)))
     assert len(reasons) == 3
 
 
