@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the cocotb modules in tests/cocotb/cases, each in a simulation and a folder of its own.
 
-WAVES=1 keeps a waveform in the case's folder, HWSWAP_COVERAGE=1 leaves line and toggle coverage there (`make coverage`).
+WAVES=1 keeps a waveform in the case's folder, HWSWAP_COVERAGE=1 line and toggle coverage (`make coverage`).
 """
 
 import os
