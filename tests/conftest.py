@@ -8,6 +8,7 @@ again (hwswap.project.retries).
 
 import os
 import random
+from collections.abc import Callable
 
 import pytest
 from hwswap.project import retries
@@ -56,6 +57,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def results_of_tests(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep made-up figures out of build/results."""
     monkeypatch.setattr(schema, "RUNS", tmp_path_factory.getbasetemp() / "results")
+
+
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Have `hwswap` called with words that it refuses, with status 2 and one sentence; return the sentence."""
+
+    def call(*words: object) -> str:
+        from hwswap.cli import main  # not where a test runs pytest with this file alone
+
+        capsys.readouterr()
+        try:
+            status = main.main([str(word) for word in words])
+        except SystemExit as ended:
+            status = ended.code
+        said = capsys.readouterr().err
+        assert status == 2 and said.count("\n") == 1 and said.startswith("hwswap: "), said
+        return said
+
+    return call
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -2,11 +2,12 @@
 """Tests that once failed with a seed (failed_seeds.toml), run first and with it."""
 
 import os
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from subprocess import CompletedProcess
 
+import programs
 import pytest
 from hwswap.project.paths import ROOT
 from run_seed import VARIABLE
@@ -15,10 +16,11 @@ FILE = Path(__file__).with_name("failed_seeds.toml")
 FAILED = tomllib.loads(FILE.read_text()).get("failed", [])
 
 
-def run(test: str, seed: int, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, test]
-    environment = {**os.environ, VARIABLE: str(seed)}
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=1200, check=False)
+PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider")
+
+
+def run(test: str, seed: int, *options: str) -> CompletedProcess[str]:
+    return programs.run(*PYTEST, "-q", *options, test, cwd=ROOT, env={**os.environ, VARIABLE: str(seed)}, timeout=1200)
 
 
 def test_seeds_that_once_failed():
@@ -56,11 +58,9 @@ def project(tmp_path, monkeypatch):
 
 def outcome(project, **environment):
     """Run those tests; return their output."""
-    command = [sys.executable, "-m", "pytest", "-s", "-p", "no:cacheprovider", "--rootdir", str(project), str(project)]
     clean = {name: value for name, value in os.environ.items() if name not in (VARIABLE, "CI")}
-    env = {**clean, **environment}
-    done = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, timeout=300, check=False)
-    return done.stdout
+    words = ("-s", "--rootdir", project, project)
+    return programs.run(*PYTEST, *words, cwd=project, env={**clean, **environment}, timeout=300).stdout
 
 
 def drawn(text):
@@ -83,9 +83,7 @@ def test_each_run_has_a_seed_of_its_own_which_is_printed_and_brings_it_back(proj
 
 
 def test_a_seed_that_is_none_is_refused(project):
-    command = [sys.executable, "-m", "pytest", str(project)]
-    env = {**os.environ, VARIABLE: "x"}
-    done = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, timeout=60, check=False)
+    done = programs.run(*PYTEST, project, cwd=project, env={**os.environ, VARIABLE: "x"}, timeout=60)
     assert done.returncode == 4
     assert "HWSWAP_SEED is 'x': choose a number from 0 to" in done.stderr
 

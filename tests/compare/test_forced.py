@@ -200,10 +200,7 @@ def test_what_is_reclaimed_in_a_scan_is_free_for_it():
 def test_a_model_that_writes_down_its_steps_is_followed_without_a_difference(kinds, cached, tmp_path):
     forced, own = 0, range(3 if cached else 6)
     for seed in (*own, SEED + 7):
-        writer = Writer(seed, kinds, cached)
-        for _ in writer.run(2500 if cached else 500):
-            pass
-        written = writer.trace()
+        written = Writer(seed, kinds, cached).run(2500 if cached else 500)
         trace.write(tmp_path / "a.hwst.gz", written.header, written.records)
         again = trace.read(tmp_path / "a.hwst.gz")
         outcome = check.replay(again)
@@ -215,10 +212,7 @@ def test_a_model_that_writes_down_its_steps_is_followed_without_a_difference(kin
 
 
 def test_a_changed_result_is_named_wherever_it_is():
-    writer = Writer(3, (SSD, SSD | DISCARD))
-    for _ in writer.run(200):
-        pass
-    written = writer.trace()
+    written = Writer(3, (SSD, SSD | DISCARD)).run(200)
     rng = random.Random(SEED + 1)
     allocated = [i for i, r in enumerate(written.records) if r.op == Op.ALLOC and r.type != FAILED]
     for at in rng.sample(allocated, 20):

@@ -2,6 +2,7 @@
 """Windows of readahead in traces: from the tracepoint's text to the comparison with the golden model."""
 
 import pytest
+import tracepoint_text
 from hwswap.cli.main import main
 from hwswap.compare import check
 from hwswap.kernel import convert, ftrace
@@ -27,9 +28,8 @@ def windows(cpu: int = 0) -> list[Record]:
 
 
 def recorded(records: list[Record], cpus: int = 1) -> trace.Trace:
-    header = trace.Header("recorded", "7.3.4", "tracepoints", "by hand", None, cpus)
     trace.validate(records, cpus)
-    return trace.complete(header, records)
+    return tracepoint_text.recorded(records, cpus)
 
 
 def test_the_event_becomes_two_records():

@@ -2,7 +2,6 @@
 """Tracepoint text: by hand, and by a model that writes down its steps."""
 
 import random
-from collections.abc import Iterator
 
 from allocators import SSD
 from hwswap.kernel import ftrace
@@ -24,10 +23,12 @@ def text(*lines: str) -> list[str]:
     return made
 
 
+def recorded(found: list[Record], cpus: int) -> trace.Trace:
+    return trace.complete(trace.Header("recorded", "7.3.4", "tracepoints", "by hand", None, cpus), found)
+
+
 def made_of(lines: list[str]) -> trace.Trace:
-    found, cpus = ftrace.parse(lines)
-    header = trace.Header("recorded", "7.3.4", "tracepoints", "by hand", None, cpus)
-    return trace.complete(header, found)
+    return recorded(*ftrace.parse(lines))
 
 
 ON = (
@@ -224,8 +225,8 @@ class Writer:
         self.out.append(trace.free(self.cpu, type_, offset, nr, self.number))
         assert self.model.free(type_, offset, nr) == Status.OK
 
-    def run(self, steps: int) -> Iterator[None]:
-        """Allocate, free, discard."""
+    def run(self, steps: int) -> trace.Trace:
+        """Allocate, free, discard; return the records as a trace."""
         for _ in range(steps):
             kind = self.rng.random()
             if kind < (0.8 if self.cached else 0.6) or not self.held:
@@ -234,7 +235,7 @@ class Writer:
                 self.free_now(*self.held.pop(self.rng.randrange(len(self.held))))
             else:
                 self.discard()
-            yield
+        return recorded(self.out, 4)
 
     def discard(self) -> None:
         """Discard a cluster of each device."""
@@ -244,11 +245,6 @@ class Writer:
                 self.out.append(trace.discard_take(device.type, offset))
                 self.out.append(trace.discard_done(device.type, offset))
                 assert self.model.discard_done(device.type, offset) == Status.OK
-
-    def trace(self) -> trace.Trace:
-        """Return the records so far as a trace."""
-        header = trace.Header("recorded", "7.3.4", "tracepoints", "a model", None, 4)
-        return trace.complete(header, self.out)
 
 
 KINDS = [(SSD,), (SSD, SSD, SSD), (SSD | DISCARD, SSD), (BLKDEV, SSD), (SOLIDSTATE, BLKDEV | DISCARD, SSD)]

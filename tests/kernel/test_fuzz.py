@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
-from hwswap.cli.main import main
 from hwswap.guest.qemu import GuestError
 from hwswap.kernel import fuzz, fuzz_tally
 from hwswap.kernel.fuzz_tally import Tally
@@ -164,10 +163,10 @@ def test_an_engine_that_is_not_built_is_said_before_anything_is_run(monkeypatch,
         fuzz.compare(1, 1_000, tmp_path, lambda text: None)
 
 
-def test_a_trace_that_fits_no_engine_is_refused_before_anything_is_run(tmp_path, capsys):
+def test_a_trace_that_fits_no_engine_is_refused_before_anything_is_run(tmp_path, refused):
     shape = Shape(seed=1, ops=200, devices=32, cpus=65, clusters=512, span=2)
     made, _ = kernel_streams.generate(shape)
     path = tmp_path / "a.hwst"
     trace.write(path, made.header, made.records)
-    assert main(["fuzz", "--replay", str(path)]) == 2
-    assert "too large for each engine: they have 8 devices, 4 CPUs and 1024 clusters" in capsys.readouterr().err
+    said = refused("fuzz", "--replay", path)
+    assert "too large for each engine: they have 8 devices, 4 CPUs and 1024 clusters" in said

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Errors that `make lint` finds in the kernel's comments on functions and structures."""
 
-import subprocess
 from pathlib import Path
+from subprocess import CompletedProcess
 
 from hwswap.kernel.patch_steps import PATCHES
 from hwswap.project.paths import ROOT
+from programs import run
 
 COMMENT = "/**\n * twice - double a number\n * @x: the number\n *{}\n */\nint twice(int x);\n"
 
 
-def check(source: Path, file: Path) -> subprocess.CompletedProcess[str]:
+def check(source: Path, file: Path) -> CompletedProcess[str]:
     """Check that file, beside the patches."""
-    command = [ROOT / "sim/setup/kernel-doc", source, PATCHES, file]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, cwd=ROOT)
+    return run(ROOT / "sim/setup/kernel-doc", source, PATCHES, file, timeout=60, cwd=ROOT)
 
 
 def test_what_is_not_described_is_told(tmp_path: Path) -> None:
-    found = subprocess.run([ROOT / "sim/setup/kernel-source"], check=True, stdout=subprocess.PIPE, text=True)
+    found = run(ROOT / "sim/setup/kernel-source", check=True)
     source, file = Path(found.stdout.strip()), tmp_path / "twice.h"
     file.write_text(COMMENT.format(" Return: its double."))
     result = check(source, file)

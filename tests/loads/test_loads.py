@@ -2,10 +2,8 @@
 """The loads, figures from a guest's counters, and refusals. No guest is started."""
 
 import json
-from pathlib import Path
 
 import pytest
-from hwswap.cli import main as cli
 from hwswap.kernel.record import words_of
 from hwswap.loads import catalogue, command
 from hwswap.loads.figures import Collected, faults, figures, folios_out, spread
@@ -86,23 +84,6 @@ def test_median_and_spread_are_over_the_runs():
 def test_what_is_a_fault(text, fault):
     found = faults(collect(text).runs)
     assert fault in found[0] if fault else found == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["none"], "there is no load 'none': choose of hot-set"),
-        (["--columns", "fast"], "'fast' is no column: choose of unpatched, off"),
-        (["--runs", "0"], "0 is too few: choose 1 or more"),
-    ],
-)
-def test_what_there_is_not_is_one_sentence(arguments, words, capsys, tmp_path: Path):
-    try:
-        code = cli.main(["bench", "loads", "--output", str(tmp_path), *arguments])
-    except SystemExit as end:
-        code = end.code
-    assert code
-    assert words in capsys.readouterr().err.replace("\n", " ")
 
 
 def test_a_script_without_a_title_is_refused(tmp_path):

@@ -43,6 +43,14 @@ def one_pass(steps):
         pass
 
 
+def wanted(grants, order, cpu=0):
+    """Let a CPU want a ring, and the builder look at all rings; return its further steps."""
+    steps = grants.steps()
+    grants.lines.want[cpu] = 1 << order
+    one_pass(steps)
+    return steps
+
+
 def offered(grants, cpu, order):
     """Return the valid entries of a ring from HEAD on."""
     lines = grants.lines
@@ -133,9 +141,7 @@ def test_clusters_in_their_order(placement, order, expected):
 )
 def test_free_clusters_in_advance(placement, offered_of):
     grants = engine(*[(Flag.FREE, 0, 0)] * 7, placement=placement)
-    steps = grants.steps()
-    grants.lines.want[0] = 1 << 5
-    one_pass(steps)
+    steps = wanted(grants, 5)
     assert [g.slot // 512 for g in offered(grants, 0, 5)] == offered_of
     # Popped, it is in use, and the next one comes: a ring never lacks one.
     grants.lines.head[0][5] = len(offered_of)
@@ -147,9 +153,7 @@ def test_a_ring_takes_its_own_clusters_as_soon_as_they_have_room():
     """A FREE cluster that is on offer is no reason to take another one, but none to leave others out either."""
     clusters = [(Flag.FREE, 0, 0)] * 4 + [(Flag.FULL, 5, ALL)] * 2
     grants = engine(*clusters)
-    steps = grants.steps()
-    grants.lines.want[0] = 1 << 5
-    one_pass(steps)
+    steps = wanted(grants, 5)
     assert [g.slot // 512 for g in offered(grants, 0, 5)] == [0]
     for number in (4, 5):
         list(change(grants.arrays, number, ALL ^ 0xFFFF_FFFF, Word(5, Flag.NONFULL, EPOCH)))
@@ -201,9 +205,7 @@ def test_nothing_below_a_device_with_a_slot_left(upper):
 
 def test_a_ring_stays_in_its_cluster_and_lets_it_go_behind_head():
     grants = engine(*[(Flag.FREE, 0, 0)] * 3, placement=Placement.OPEN)
-    lines, steps = grants.lines, grants.steps()
-    lines.want[0] = 1 << 2
-    one_pass(steps)
+    lines, steps = grants.lines, wanted(grants, 2)
     assert [g.slot for g in offered(grants, 0, 2)] == [0, 256, 512, 768]
     assert grants.granted == {0: (0, 2), 1: (0, 2)}
     lines.head[0][2] = 2  # the second is in use: it is of the same cluster
@@ -217,9 +219,7 @@ def test_a_ring_stays_in_its_cluster_and_lets_it_go_behind_head():
 
 def test_a_ring_that_is_not_wanted_is_forgotten():
     grants = engine(*[(Flag.FREE, 0, 0)] * 2, placement=Placement.OPEN)
-    steps = grants.steps()
-    grants.lines.want[1] = 1 << 4
-    one_pass(steps)
+    steps = wanted(grants, 4, cpu=1)
     assert len(offered(grants, 1, 4)) == 2
     grants.lines.want[1] = 0
     one_pass(steps)
@@ -234,9 +234,7 @@ def test_a_ring_that_is_not_wanted_is_forgotten():
 @given(st.integers(0, WRAP - 1))
 def test_a_head_from_nowhere_does_no_harm(head):
     grants = engine((Flag.FREE, 0, 0), (Flag.FREE, 0, 0))
-    steps = grants.steps()
-    grants.lines.want[0] = 1 << 9
-    one_pass(steps)
+    steps = wanted(grants, 9)
     grants.lines.head[0][9] = head
     one_pass(steps)
     one_pass(steps)
@@ -262,9 +260,7 @@ def test_an_old_bitmap_of_the_builder_lasts_until_the_next_round():
 
 def test_a_cluster_is_let_go_when_word_and_bitmap_were_read_after_head():
     grants = engine((Flag.FREE, 0, 0), (Flag.FREE, 0, 0), placement=Placement.OPEN)
-    lines, steps = grants.lines, grants.steps()
-    lines.want[0] = 1 << 9
-    one_pass(steps)
+    lines, steps = grants.lines, wanted(grants, 9)
     lines.head[0][9] = 2  # the second is in use
     full = Word(9, Flag.FULL, EPOCH)
     list(change(grants.arrays, 0, ALL, full))

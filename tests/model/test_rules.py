@@ -195,10 +195,10 @@ class Host(Allocator):
     memory = True
 
     def __init__(self) -> None:
-        """Remember every step; `cached` holds the slots that may be reclaimed, each with whether it can be."""
+        """Remember every step; `cached` holds the slots that can be reclaimed in a scan."""
         super().__init__()
         self.steps: list[Step] = []
-        self.cached: dict[int, bool] = {}
+        self.cached: set[int] = set()
 
     def perform(self, step: Step):
         """Answer a step."""
@@ -207,21 +207,7 @@ class Host(Allocator):
             return self.memory
         if isinstance(step, Attempt):
             return self.attempt(step)
-        if isinstance(step, ReclaimFull):
-            first = step.cluster.index * SLOTS
-            self.reclaim(range(first, first + SLOTS))
-            return None
-        return super().perform(step)
-
-    def reclaim(self, offsets) -> bool:
-        """Free the cached slots of a range up to the first that cannot be."""
-        for offset in offsets:
-            if offset in self.cached:
-                if not self.cached[offset]:
-                    return False
-                del self.cached[offset]
-                assert self.free(0, offset, 1) == Status.OK
-        return True
+        return None if isinstance(step, ReclaimFull) else super().perform(step)
 
     def attempt(self, step: Attempt) -> int | None:
         """Order 0: reclaim the first cached slot before the one that was found."""
@@ -229,7 +215,8 @@ class Host(Allocator):
         end = step.slot if step.slot >= 0 else SLOTS
         for slot in range(step.start, end):
             if base + slot in self.cached and self.half_used:
-                self.reclaim([base + slot])
+                self.cached.remove(base + slot)
+                assert self.free(0, base + slot, 1) == Status.OK
                 return slot
         return None
 
@@ -239,7 +226,7 @@ def test_a_cached_slot_is_reclaimed_during_the_scan_when_more_than_half_is_used(
     for _ in range(300):
         model.alloc(0, 0)
     model.next_offsets[0][0].offset = 100  # this CPU goes on among slots in use
-    model.cached = {150: True}
+    model.cached = {150}
     assert model.alloc(0, 0) == Slots(0, 150)
     assert model.next_offsets[0][0].offset == 151
 
@@ -254,7 +241,7 @@ def test_a_cluster_that_a_reclaim_empties_ends_the_scan_there():
     model.alloc(1, 0)  # the last cluster: only the slots after this one are free
     model.next_offsets[2][0].device = model.devices[0]
     model.next_offsets[2][0].offset = 2 * SLOTS
-    model.cached = {2 * SLOTS: True}
+    model.cached = {2 * SLOTS}
     assert model.alloc(2, 0) == Slots(0, 2 * SLOTS)
     # The scan of the place ended without a slot; the cluster was had once more by way of FREE.
     assert [step.offset for step in model.steps if isinstance(step, Scanned)][-2:] == [0, 2 * SLOTS]

@@ -2,26 +2,25 @@
 """Retries are counted, in every process, and printed at the end of pytest and of the command."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from hwswap.cli import main as cli
 from hwswap.project import retries
+from programs import python, run
 
 TESTS = Path(__file__).parents[1]
 
 
 def test_a_collection_has_what_it_and_processes_count_and_hands_it_to_those_around_it():
     child = "from hwswap.project import retries; retries.count('kill', 3)"
-    path = os.pathsep.join(sys.path)
     with retries.Collection(apart=True) as outer:
         with retries.Collection() as inner:
             assert inner.counts == {}
             retries.count("boot of a guest")
             retries.count("kill", 0)
-            subprocess.run([sys.executable, "-c", child], env={**os.environ, "PYTHONPATH": path}, check=True)
+            assert python("-c", child).returncode == 0
         retries.count("kill")
         with retries.Collection(apart=True) as apart:
             retries.count("kill", 100)
@@ -50,12 +49,9 @@ def test_a_run_of_pytest_says_what_was_tried_again(tmp_path, workers, call, line
     tests = f"@pytest.mark.parametrize('n', range(6))\ndef test(n): {call}\n"
     (tmp_path / "test_it.py").write_text(imports + tests)
     quiet = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
-    command = [sys.executable, *quiet, *workers, "."]
     environment = {name: value for name, value in os.environ.items() if name != retries.VARIABLE}
     environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *sys.path])
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
-    )
+    done = run(sys.executable, *quiet, *workers, ".", cwd=tmp_path, env=environment, timeout=120)
     assert done.returncode == 0 and "6 passed" in done.stdout, done.stdout + done.stderr
     assert [text for text in done.stdout.splitlines() if text.startswith("retries: ")] == [line]
 

@@ -2,7 +2,7 @@
 """Scripts of bus accesses on the Verilated engine (build/model/hwswap-play), all that is seen compared.
 
 Commands, CPU pages, registers, interrupts, errors of the bus, swap tables, and the engine's own clusters, which DUMP
-writes. HWSWAP_SEED=n moves all random seeds by n.
+writes.
 """
 
 import re

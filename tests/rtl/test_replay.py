@@ -2,7 +2,6 @@
 """Traces on the Verilated engine (build/model/hwswap-replay): long random streams, and recorded ones.
 
 Every decision is compared; afterwards the replayer lets the engine check all its lists and counts (CHECK).
-HWSWAP_SEED=n moves all random seeds by n.
 """
 
 import os

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine with 32 devices and 64 CPUs (build/model-wide), the most it can have, in step with the golden model.
-
-HWSWAP_SEED=n moves all random seeds by n.
-"""
+"""The engine with 32 devices and 64 CPUs (build/model-wide), the most it can have, in step with the golden model."""
 
 import json
 import subprocess
@@ -23,12 +20,10 @@ MODEL = paths.BUILD / "model-wide"
 
 @pytest.fixture(scope="module")
 def sizes() -> Sizes:
-    """Return the sizes of the engine."""
-    return Sizes(**json.loads(paths.need(MODEL / "engine.json").read_text()))
-
-
-def test_it_is_as_large_as_it_can_be(sizes):
+    """Return the sizes of the engine, which is as large as it can be."""
+    sizes = Sizes(**json.loads(paths.need(MODEL / "engine.json").read_text()))
     assert (sizes.devices, sizes.cpus) == (32, 64)
+    return sizes
 
 
 @pytest.mark.parametrize("features", [frozenset(), stream.EVERYTHING], ids=["linux", "everything"])

@@ -8,6 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import programs
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -29,8 +30,7 @@ def project(tmp_path):
 
 def run(project: Path, script: str, *words: str, **environment: str) -> subprocess.CompletedProcess:
     known = {"PATH": os.environ["PATH"], "HOME": str(project), "HWSWAP_CACHE": str(project / "cache")}
-    command = [str(project / "sim/setup" / script), *words]
-    return subprocess.run(command, env=known | environment, capture_output=True, text=True, check=False)
+    return programs.run(project / "sim/setup" / script, *words, env=known | environment)
 
 
 def test_a_part_that_fails_keeps_no_other_from_running(project):

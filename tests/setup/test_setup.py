@@ -12,6 +12,7 @@ import tarfile
 import time
 from pathlib import Path
 
+import programs
 import pytest
 from hwswap.project.paths import ROOT
 
@@ -37,15 +38,7 @@ def stand_in(env: dict[str, str], name: str, script: str) -> Path:
 
 
 def run(script: str, env: dict[str, str], *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [SETUP / script, *arguments],
-        check=False,
-        env={**env, **changes},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    return programs.run(SETUP / script, *arguments, env={**env, **changes}, stdin=subprocess.DEVNULL, timeout=300)
 
 
 def refused(result: subprocess.CompletedProcess[str], *words: str) -> None:
@@ -249,8 +242,7 @@ def test_the_pinned_kernel_source_is_taken(env: dict[str, str], tmp_path: Path) 
     stand_in(env, "mmdebstrap", f"echo made >>{calls}; tar -C {tmp_path}/root -c .")
 
     def source() -> Path:
-        done = subprocess.run([script], check=True, env=env, capture_output=True, text=True, timeout=60)
-        return Path(done.stdout.strip())
+        return Path(programs.run(script, check=True, env=env, timeout=60).stdout.strip())
 
     tree = source()
     assert (tree.parent / "version").read_text() == f"{pinned('version')}\n"
@@ -330,8 +322,7 @@ def test_artefact_follows_its_sources(env: dict[str, str], tmp_path: Path) -> No
     (clone / "build" / "modules").symlink_to("modules-1")
 
     def script(what: str) -> subprocess.CompletedProcess[str]:
-        command = [clone / "sim" / "setup" / "build", what]
-        return subprocess.run(command, check=False, env=env, capture_output=True, text=True, timeout=60)
+        return programs.run(clone / "sim" / "setup" / "build", what, env=env, timeout=60)
 
     def build() -> tuple[str, str]:
         done = script("guest")

@@ -4,9 +4,25 @@
 import json
 from pathlib import Path
 
+from hwswap_soc.linux.linux_result import Collected
+from programs import run
+
 HASH = "0123456789abcdef"
 ENGINE = {"devices": 4, "cpus": 1, "clusters": 2048, "build_hash": HASH, "profile": "full", "without": []}
 """The content of engine.json."""
+
+
+def collect(lines: list[str]) -> Collected:
+    """Return the host's view of a console."""
+    collected = Collected()
+    for line in lines:
+        collected.feed(line)
+    return collected
+
+
+def fdtget(*words: object) -> list[str]:
+    """Return the words of a compiled device tree that fdtget is asked for."""
+    return run("fdtget", *words, check=True).stdout.split()
 
 
 def write_engine(folder: Path, verilog: str = "module HwSwap; endmodule\n", **changes) -> Path:

@@ -20,6 +20,10 @@ OUTSIDE = (BASE + (1 << 32), BASE | 1 << 63, BASE + SIZE, BASE - 8, BASE + 16 * 
 PATIENCE = 30_000
 
 
+def inside(address: int) -> bool:
+    return BASE <= address < BASE + SIZE
+
+
 class Guarded(LiteXModule):
     """A guard between a master's 64-bit addresses and a slave's 32."""
 
@@ -85,11 +89,6 @@ class Traffic:
             address = rng.choice(OUTSIDE) if rng.random() < 0.3 else BASE + rng.randrange(0, SIZE - 128, 8)
             drawn.append((address, rng.choice((1, 2, 5, 16)), rng.randrange(4)))
         return drawn
-
-    @staticmethod
-    def inside(address: int) -> bool:
-        """Whether an access is to reach the slave."""
-        return BASE <= address < BASE + SIZE
 
     def addresses(self, channel, accesses: list):
         """Give addresses one after the other, without waiting for answers."""
@@ -189,28 +188,27 @@ def test_many_under_way(together: bool):
     run_simulation(design, users)
 
     within = {
-        name: [access for access in accesses if traffic.inside(access[0])]
+        name: [access for access in accesses if inside(access[0])]
         for name, accesses in (("ar", traffic.reads), ("aw", traffic.writes))
     }
     assert traffic.seen["ar"] == within["ar"] and traffic.seen["aw"] == within["aw"]
     written = [
         number << 8 | beat
         for number, (address, length, _) in enumerate(traffic.writes)
-        if traffic.inside(address)
+        if inside(address)
         for beat in range(length)
     ]
     assert traffic.seen["w"] == written
     # This slave answers in order, so all comes in order.
     expected = []
     for address, length, ident in traffic.reads:
-        good = traffic.inside(address)
+        good = inside(address)
         response = axi.RESP_OKAY if good else axi.RESP_DECERR
         words = [(ident, response, address + 8 * at if good else 0, at == length - 1) for at in range(length)]
         expected += words
     assert list(traffic.answered["r"]) == expected
     assert list(traffic.answered["b"]) == [
-        (ident, axi.RESP_OKAY if traffic.inside(address) else axi.RESP_DECERR, 0, True)
-        for address, _, ident in traffic.writes
+        (ident, axi.RESP_OKAY if inside(address) else axi.RESP_DECERR, 0, True) for address, _, ident in traffic.writes
     ]
 
 

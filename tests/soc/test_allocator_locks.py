@@ -7,11 +7,13 @@ program finds a fault by itself, or does not end.
 
 import os
 import random
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from hwswap.project.paths import ROOT
+from programs import run
 
 FIRMWARE = ROOT / "litex" / "firmware"
 HARTS = 4
@@ -23,12 +25,10 @@ BOTH = pytest.mark.parametrize("name", ["stock", "tuned"])
 
 def compiled(folder: Path, without: str | None = None) -> Path:
     """The program, with all locks or without those of a kind."""
-    headers = folder / "allocator"
-    headers.mkdir()
-    for header in (FIRMWARE / "allocator").glob("*.h"):
-        (headers / header.name).write_text(header.read_text())
+    # A source looks for headers beside itself first.
+    allocators = shutil.copytree(FIRMWARE / "allocator", folder / "allocator")
     if without:
-        text = (headers / "locks.h").read_text()
+        text = (allocators / "locks.h").read_text()
         for start, early in (
             ("static inline void lock_take(union lock *lock, enum lock_kind kind) {\n  const", "return"),
             ("static inline bool lock_try(union lock *lock, enum lock_kind kind) {\n  uint32_t", "return true"),
@@ -40,41 +40,22 @@ def compiled(folder: Path, without: str | None = None) -> Path:
             assert text.count(start) == 1
             head, _, rest = start.partition("\n")
             text = text.replace(start, f"{head}\n  if (kind == {without})\n    {early};\n{rest}")
-        (headers / "locks.h").write_text(text)
-    sources = []
-    for name in ("stock", "tuned"):
-        # Beside the headers, which a source looks for next to itself first.
-        copy = headers / f"{name}.c"
-        copy.write_text((FIRMWARE / "allocator" / copy.name).read_text())
-        sources.append(copy)
+        (allocators / "locks.h").write_text(text)
     program = folder / "threads"
     command = ["gcc", "-std=gnu17", "-O1", "-g", "-fsanitize=thread", "-Wall", "-Wextra", "-Werror"]
     # Without the lock of shared memory, harts share all spare tables: it would seldom be missed otherwise.
     kept = 0 if without == KINDS["memory"] else 1
-    command += [
-        f"-DSWAP_HARTS={HARTS}",
-        f"-DSWAP_TABLES_KEPT={kept}",
-        "-I",
-        ROOT / "hw" / "generated",
-        "-I",
-        headers,
-        *sources,
-    ]
-    command += [*(FIRMWARE / "host").glob("*.c"), "-o", program, "-lpthread"]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    command += [f"-DSWAP_HARTS={HARTS}", f"-DSWAP_TABLES_KEPT={kept}"]
+    command += ["-I", ROOT / "hw" / "generated", "-I", allocators]
+    command += [*allocators.glob("*.c"), *(FIRMWARE / "host").glob("*.c"), "-o", program, "-lpthread"]
+    done = run(*command)
     assert done.returncode == 0, done.stderr
     return program
 
 
 def churn(program: Path, name: str, steps: int, seed: int, seconds: int) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [program, name, str(HARTS), str(steps), str(seed)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=seconds,
-        env=os.environ | {"TSAN_OPTIONS": "halt_on_error=1"},
-    )
+    environment = os.environ | {"TSAN_OPTIONS": "halt_on_error=1"}
+    return run(program, name, HARTS, steps, seed, timeout=seconds, env=environment)
 
 
 @pytest.fixture(scope="module")

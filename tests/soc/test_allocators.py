@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 RECORDED = [path for path in sorted((ROOT / "tests" / "data").glob("*.hwst.gz")) if not trace.read(path).detailed]
 """Traces of one CPU on devices as the firmware knows them; the others have details that it cannot follow."""
+assert RECORDED
 
 PLAIN = BLKDEV | SOLIDSTATE
 
@@ -122,10 +123,6 @@ class Mapped:
                 assert self.allocator.free(type_, cluster * SLOTS + slot, nr) == Status.OK
                 self.judge.free(type_, cluster * SLOTS + slot, nr)
         self.where = {theirs: ours for theirs, ours in self.where.items() if ours[0] != type_}
-
-
-def test_there_are_recorded_traces():
-    assert RECORDED
 
 
 def replay(library, name, made):

@@ -6,8 +6,8 @@ ends with an error otherwise). How fast anything is, is not checked.
 """
 
 import json
-import subprocess
 
+import programs
 import pytest
 from hwswap.project.paths import BUILD, ROOT
 from hwswap_litex import EngineInfo, InputError
@@ -141,6 +141,5 @@ def test_what_cannot_be_run_is_one_sentence(tmp_path):
     ],
 )
 def test_make_builds_the_model_that_is_measured(words, model):
-    command = ["make", "-C", str(ROOT), "--no-print-directory", "--dry-run", "bench-soc", *words]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert [word for word in said.split() if word.startswith("soc-model-")] == [model]
+    said = programs.run("make", "-C", ROOT, "--no-print-directory", "--dry-run", "bench-soc", *words, check=True)
+    assert [word for word in said.stdout.split() if word.startswith("soc-model-")] == [model]

@@ -2,14 +2,14 @@
 """The device-tree binding of the engine: its own example, and the properties that the driver reads."""
 
 import re
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import hwswap_map
 import pytest
 import yaml
+from programs import run
+from stand_ins import fdtget
 
 ROOT = Path(__file__).parents[2]
 BINDING = ROOT / "sw/driver/bindings/hwswap,engine.yaml"
@@ -37,30 +37,23 @@ def binding() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def fdtget(binding, tmp_path_factory) -> Callable[..., list[str]]:
-    """Return fdtget on the device tree with the binding's example; a warning of dtc is an error."""
+def example(binding, tmp_path_factory) -> Path:
+    """Return a compiled device tree with the binding's example; a warning of dtc is an error."""
     blob = tmp_path_factory.mktemp("binding") / "example.dtb"
-    command = ["dtc", "--in-format", "dts", "--out-format", "dtb", "--out", str(blob), "-"]
-    source = TREE.format(example=binding["examples"][0])
-    done = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
+    command = ["dtc", "--in-format", "dts", "--out-format", "dtb", "--out", blob, "-"]
+    done = run(*command, input=TREE.format(example=binding["examples"][0]))
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
-
-    def run(option: str, *words: str) -> list[str]:
-        return subprocess.run(
-            ["fdtget", *option.split(), blob, *words], capture_output=True, text=True, check=True
-        ).stdout.split()
-
-    return run
+    return blob
 
 
-def test_the_example_is_what_the_binding_describes(binding, fdtget):
-    [node] = [f"/{name}" for name in fdtget("-l", "/") if name != "interrupt-controller"]
+def test_the_example_is_what_the_binding_describes(binding, example):
+    [node] = [f"/{name}" for name in fdtget("-l", example, "/") if name != "interrupt-controller"]
     assert binding["additionalProperties"] is False
-    assert set(binding["required"]) <= set(fdtget("-p", node)) <= set(binding["properties"])
-    base, size = (int(cell, 16) for cell in fdtget("-t x", node, "reg"))
+    assert set(binding["required"]) <= set(fdtget("-p", example, node)) <= set(binding["properties"])
+    base, size = (int(cell, 16) for cell in fdtget("-t", "x", example, node, "reg"))
     assert size == hwswap_map.BAR_SIZE
     assert base % size == 0 and node.endswith(f"@{base:x}")
-    assert [len(fdtget("-t x", node, name)) for name in ("interrupts", "hwswap,build-hash")] == [1, 2]
+    assert [len(fdtget(example, node, name)) for name in ("interrupts", "hwswap,build-hash")] == [1, 2]
 
 
 def test_the_driver_takes_the_nodes_that_the_binding_describes(binding):

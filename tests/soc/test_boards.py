@@ -5,10 +5,8 @@ Nothing is synthesised here: that is `make bitstream`, and takes minutes.
 """
 
 import json
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,23 +17,21 @@ from hwswap_soc.fpga import fmax_report
 from hwswap_soc.system import cpu
 from litex.soc.cores.clock import ECP5PLL
 from migen import ClockDomain, Signal
+from programs import python
 from stand_ins import write_netlist
 
 RTL = ROOT / "build" / "rtl-soc"
 PAIRS = boards.pairs()
 
 
-def run(*arguments: object, module: str = "hwswap", env: dict[str, str] | None = None) -> subprocess.CompletedProcess:
-    """Run a command as the Makefile does, or a module as sim/setup/build does."""
-    command = [sys.executable, "-m", module, *map(str, arguments)]
-    paths = os.pathsep.join(sys.path)
-    environment = os.environ | {"PYTHONPATH": paths} | (env or {})
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+def choice(*words: str) -> subprocess.CompletedProcess:
+    """Have a choice of board and CPU looked at, as the Makefile does."""
+    return python("-m", "hwswap.cli.steps", "board", *words)
 
 
-def sentence(result: subprocess.CompletedProcess) -> str:
+def sentence(result: subprocess.CompletedProcess, status: int) -> str:
     """The one line of error that a refused command prints."""
-    assert result.returncode == 1
+    assert result.returncode == status
     assert result.stdout == ""
     lines = result.stderr.strip().splitlines()
     assert len(lines) == 1 and lines[0].startswith(("error: ", "hwswap: ")), result.stderr
@@ -54,9 +50,7 @@ def generated(tmp_path_factory):
                 "import sys; from pathlib import Path; from hwswap_soc.boards.generate import generate;"
                 "generate(sys.argv[1], sys.argv[2], Path(sys.argv[3]), Path(sys.argv[4]), with_bios=False)"
             )
-            environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-            command = [sys.executable, "-c", code, board, name, str(RTL), str(output)]
-            result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+            result = python("-c", code, board, name, RTL, output)
             assert result.returncode == 0, result.stderr[-3000:]
             made[board, name] = output
         return made[board, name]
@@ -116,10 +110,10 @@ def test_dma_goes_to_memory_in_bursts(generated):
 
 
 def test_refused_choices():
-    assert "32 MB" in sentence(run("board", "ulx3s", "rocket", module="hwswap.cli.steps"))
-    assert "ecpix5, orangecrab, ulx3s" in sentence(run("board", "arty", "rocket", module="hwswap.cli.steps"))
-    assert "vexriscv, rocket" in sentence(run("board", "ecpix5", "z80", module="hwswap.cli.steps"))
-    assert run("board", "ecpix5", "rocket", module="hwswap.cli.steps").returncode == 0
+    assert "32 MB" in sentence(choice("ulx3s", "rocket"), 2)
+    assert "ecpix5, orangecrab, ulx3s" in sentence(choice("arty", "rocket"), 2)
+    assert "vexriscv, rocket" in sentence(choice("ecpix5", "z80"), 2)
+    assert choice("ecpix5", "rocket").returncode == 0
 
 
 # The input of the PLL, and its outputs by the frequency of sys, as the boards' clock generators have it.
@@ -238,9 +232,7 @@ def test_the_fastest_of_seeds_by_what_is_required(tmp_path):
 
 
 def test_bitstream_needs_a_netlist(tmp_path):
-    arguments = ("--board", "ecpix5", "--cpu", "vexriscv", "--output", tmp_path / "out")
-    assert "holds no netlist" in sentence(
-        run(*arguments, "--netlist", tmp_path / "none", module="hwswap_soc.boards.bitstream")
-    )
-    said = sentence(run(*arguments, "--netlist", tmp_path, "--seeds", "0", module="hwswap_soc.boards.bitstream"))
-    assert "1 or more" in said
+    build = ("-m", "hwswap_soc.boards.bitstream", "--board", "ecpix5", "--cpu", "vexriscv")
+    build += ("--output", tmp_path / "out")
+    assert "holds no netlist" in sentence(python(*build, "--netlist", tmp_path / "none"), 1)
+    assert "1 or more" in sentence(python(*build, "--netlist", tmp_path, "--seeds", "0"), 1)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hwswap.project.paths import ROOT
+from programs import run
 
 MIB = 1 << 20
 CONTENTS = {"Image": bytes(0x38) + b"RSC\x05" + b"kernel" * 100_000, "hwswap.dtb": b"\xd0\x0d\xfe\xed" + b"t" * 3992}
@@ -26,14 +27,11 @@ def folder(tmp_path) -> Path:
 
 
 def make(folder: Path, image: Path) -> subprocess.CompletedProcess:
-    command = [ROOT / "litex/linux/card-image", folder, image]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return run(ROOT / "litex/linux/card-image", folder, image)
 
 
-def tool(*command) -> str:
-    words = [str(word) for word in command]
-    words[0] = shutil.which(words[0], path="/usr/sbin:/sbin:/usr/bin:/bin") or words[0]
-    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+def tool(name: str, *arguments) -> str:
+    return run(shutil.which(name, path="/usr/sbin:/sbin:/usr/bin:/bin") or name, *arguments, check=True).stdout
 
 
 def test_other_tools_find_the_partition_and_every_byte(folder, tmp_path):

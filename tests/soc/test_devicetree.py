@@ -2,7 +2,6 @@
 """The device tree: generated from LiteX's exports of a Rocket SoC, as dtc and the kernel's binding want it."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import hwswap_map
@@ -11,7 +10,8 @@ import yaml
 from hwswap.project.paths import ROOT
 from hwswap_litex import EngineInfo, InputError
 from hwswap_soc.linux import devicetree, linux_image, linux_plan
-from stand_ins import write_sim_soc
+from programs import run
+from stand_ins import fdtget, write_sim_soc
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +37,12 @@ def blob(soc: Path, engine: Path, kind: str, folder: Path, **options) -> Path:
 
 def get(tree: Path, node: str, name: str, form: str = "x") -> list[str]:
     """Return a property's cells (or strings)."""
-    command = ["fdtget", "-t", form, str(tree), node, name]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    return fdtget("-t", form, tree, node, name)
 
 
 def test_dtc_has_nothing_to_say(exported, tmp_path):
     blob(exported / "soc.json", exported / "engine.json", "sim", tmp_path, initramfs_size=4096)
-    command = ["dtc", "-I", "dts", "-O", "dtb", "-o", str(tmp_path / "again.dtb"), str(tmp_path / "t.dts")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run("dtc", "-I", "dts", "-O", "dtb", "-o", tmp_path / "again.dtb", tmp_path / "t.dts")
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -61,8 +59,7 @@ def test_engine_node_is_what_litex_made(exported, tmp_path):
     # Rocket's DMA port is coherent; LiteX's own buses would want another node.
     assert get(tree, node, "dma-coherent") == []
     binding = yaml.safe_load((ROOT / "sw/driver/bindings/hwswap,engine.yaml").read_text())
-    done = subprocess.run(["fdtget", "-p", tree, node], capture_output=True, text=True, check=True)
-    assert set(binding["required"]) <= set(done.stdout.split()) <= set(binding["properties"])
+    assert set(binding["required"]) <= set(fdtget("-p", tree, node)) <= set(binding["properties"])
 
 
 def test_console_and_interrupt_controller(exported, tmp_path):
@@ -93,8 +90,7 @@ def test_initramfs_is_stated_when_there_is_one(exported, tmp_path):
     assert get(tree, "/chosen", "linux,initrd-start") == ["83000000"]
     assert get(tree, "/chosen", "linux,initrd-end") == ["83001234"]
     tree = blob(exported / "soc.json", exported / "engine.json", "board", tmp_path)
-    done = subprocess.run(["fdtget", str(tree), "/chosen", "linux,initrd-start"], capture_output=True, check=False)
-    assert done.returncode != 0
+    assert run("fdtget", tree, "/chosen", "linux,initrd-start").returncode != 0
 
 
 @pytest.mark.parametrize(

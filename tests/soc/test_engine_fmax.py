@@ -11,41 +11,35 @@ from hwswap_litex import InputError
 from hwswap_soc.fpga import engine_fmax, fpga_tools
 from stand_ins import write_netlist
 
-_CLOCK = {"clock": {"achieved": 0.0, "constraint": 150.0}}
+_END = {"cell": "core.row", "port": "Q"}
+_PATH = [{"type": "logic", "delay": 5.0, "from": _END, "to": _END}]
 _ENGINE = {"devices": 32, "cpus": 64, "clusters": 512, "profile": "wide", "build_hash": "0123"}
-_SEGMENT = {"type": "logic", "delay": 5.0, "from": {"cell": "a", "loc": [0, 0], "port": "Q"}, "to": {"cell": "b"}}
 
 
 @pytest.fixture
 def nextpnr(monkeypatch):
-    """Stand in for nextpnr-ecp5, whose result is 90 MHz and the seed.
+    """Stand in for nextpnr-ecp5, whose result is 90 MHz and the seed; return the seeds it was run with, and `broken`.
 
-    Yields the seeds it was run with, `broken` and `more`.
-
-    A seed in the set `broken` ends it after half a report, as an interruption would; `more` are further paths.
+    A seed in the set `broken` ends it after half a report, as an interruption would.
     """
-    seeds, broken, more = [], set(), []
+    seeds, broken = [], set()
 
     def start(command, log, folder):
         seed = int(command[command.index("--seed") + 1])
         seeds.append(seed)
-        report = {"fmax": {"clock": _CLOCK["clock"] | {"achieved": 90.0 + seed}}, "critical_paths": [_path(), *more]}
-        text = json.dumps(report)
+        paths = [{"from": "posedge clock", "to": "posedge clock", "path": _PATH}]
+        clock = {"achieved": 90.0 + seed, "constraint": 150.0}
+        text = json.dumps({"fmax": {"clock": clock}, "critical_paths": paths})
         (folder / command[command.index("--report") + 1]).write_text(text[:20] if seed in broken else text)
         log.touch()
         return subprocess.Popen([sys.executable, "-c", f"raise SystemExit({int(seed in broken)})"])
 
     monkeypatch.setattr(fpga_tools, "start", start)
-    return seeds, broken, more
-
-
-def _path():
-    end = {"cell": "core.row", "port": "Q"}
-    return {"from": "posedge clock", "to": "posedge clock", "path": [_SEGMENT | {"from": end, "to": end}]}
+    return seeds, broken
 
 
 def test_an_interrupted_measurement_goes_on_where_it_stopped(nextpnr, tmp_path):
-    seeds, broken, _ = nextpnr
+    seeds, broken = nextpnr
     broken.add(3)
     with pytest.raises(InputError, match="nextpnr-ecp5|python"):
         engine_fmax.measure(tmp_path / "engine.json", ["8"], 3, tmp_path)

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from hwswap.project.paths import ROOT
 from hwswap_soc.linux import linux_plan
-from hwswap_soc.linux.linux_result import Collected, failures
+from hwswap_soc.linux.linux_result import failures
+from stand_ins import collect
 
 INIT = ROOT / "litex/linux/init"
 HOST = Path(__file__).parent / "firmware/init_host.h"
@@ -63,14 +64,6 @@ def boot(program, tmp_path):
         ] if log.is_file() else []
 
     return run
-
-
-def collect(said: list[str]) -> Collected:
-    """Return the host's view of the lines."""
-    collected = Collected()
-    for line in said:
-        collected.feed(line)
-    return collected
 
 
 def test_a_plan_is_done_in_each_mode(boot):

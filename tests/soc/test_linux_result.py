@@ -5,9 +5,9 @@ import argparse
 import json
 
 import pytest
-from hwswap.cli import main as cli
 from hwswap_soc.linux import linux, linux_figures, linux_image
-from hwswap_soc.linux.linux_result import Collected, failures
+from hwswap_soc.linux.linux_result import failures
+from stand_ins import collect
 
 MODES = ("off", "hint")
 
@@ -44,13 +44,6 @@ def console() -> list[str]:
             lines += [line("driver", mode, text="grants_popped 40;detaches 0;grant_units 4200;two words more;")]
     lines += [line("held", pages=16, verified_bytes=65536, wrong_bytes=0), "HWSWAP-DONE 0"]
     return lines
-
-
-def collect(lines: list[str]) -> Collected:
-    collected = Collected()
-    for text in lines:
-        collected.feed(text)
-    return collected
 
 
 def test_a_good_run_has_no_failures():
@@ -168,8 +161,6 @@ def test_a_part_that_does_not_fit_is_one_sentence(tmp_path):
         (["--modes", "off,thread"], "give --harts 1,2 or more"),
     ],
 )
-def test_what_is_missing_or_unknown_is_one_sentence(options, says, tmp_path, monkeypatch, capsys):
+def test_what_is_missing_or_unknown_is_one_sentence(options, says, tmp_path, monkeypatch, refused):
     monkeypatch.setattr(linux, "BUILD", tmp_path)
-    assert cli.main(["soc", "linux", *options, "-o", str(tmp_path)]) == 2
-    said = capsys.readouterr().err
-    assert says in said and said.count("\n") == 1
+    assert says in refused("soc", "linux", *options, "-o", tmp_path)

@@ -12,6 +12,7 @@ import subprocess
 import time
 
 import hwswap_map
+import programs
 import pytest
 from hwswap.project.paths import BUILD
 
@@ -30,8 +31,7 @@ def example():
 def python(code: str, cwd) -> subprocess.CompletedProcess:
     """Run Python of the package's environment, which knows nothing of this project's folders."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    command = [EXAMPLE / "venv/bin/python", "-c", code]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, env=environment)
+    return programs.run(EXAMPLE / "venv/bin/python", "-c", code, cwd=cwd, env=environment)
 
 
 def test_the_package_stands_alone(tmp_path):

@@ -2,13 +2,11 @@
 """The engine of a SoC: the table, the environment's changes of it, and refusals."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 from hwswap_litex import InputError
 from hwswap_soc.boards import boards, profiles
+from programs import python
 
 TABLE = """
 [profile.full]
@@ -90,12 +88,12 @@ def test_every_board_and_cpu_has_a_profile_and_the_simulation_has_everything():
 
 
 def test_the_command_prints_what_the_build_reads():
-    command = [sys.executable, "-m", "hwswap_soc.boards.profiles", "--board", "ulx3s", "--cpu", "vexriscv"]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PROFILE": "grants-only"}
-    result = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    command = ["-m", "hwswap_soc.boards.profiles", "--board", "ulx3s", "--cpu", "vexriscv"]
+    result = python(*command, PROFILE="grants-only")
+    assert result.returncode == 0, result.stderr
     name, options, description = result.stdout.splitlines()
     assert name == "grants-only" and "--no-core" in options.split()
     assert json.loads(description)["profile"] == "grants-only"
-    result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment | {"PROFILE": "x"})
+    result = python(*command, PROFILE="x")
     assert result.returncode == 1 and result.stdout == ""
     assert result.stderr.startswith("error: profile 'x' is not known") and result.stderr.count("\n") == 1

@@ -6,9 +6,10 @@ HWSWAP_SOC_CPUS="vexriscv rocket" runs the same on both; `make test` has VexRisc
 
 import json
 import os
-import subprocess
 from pathlib import Path
+from subprocess import CompletedProcess
 
+import programs
 import pytest
 from hwswap.project.paths import BUILD, ROOT
 from hwswap_litex import EngineInfo, InputError
@@ -104,9 +105,8 @@ def test_what_cannot_be_run_is_said_in_one_sentence(model, probe, tmp_path):
 
 
 def test_the_command_says_what_went_wrong_and_has_a_status(model, probe, tmp_path):
-    def command(*arguments) -> subprocess.CompletedProcess:
-        line = [str(ROOT / "sim/setup/env"), "python", "-m", "hwswap.cli.steps", "sim", *map(str, arguments)]
-        return subprocess.run(line, capture_output=True, text=True, check=False)
+    def command(*arguments) -> CompletedProcess:
+        return programs.run(ROOT / "sim/setup/env", "python", "-m", "hwswap.cli.steps", "sim", *arguments)
 
     good = command(model, probe)
     assert good.returncode == 0

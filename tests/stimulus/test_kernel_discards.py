@@ -12,18 +12,18 @@ CLUSTERS = 3
 
 
 @pytest.fixture
-def model():
-    return Allocator()
+def kernel():
+    """Return the discards of a kernel."""
+    return KernelDiscards(Allocator())
 
 
 @pytest.fixture
-def kernel(model):
-    """Return the discards of its kernel."""
-    return KernelDiscards(model)
+def model(kernel):
+    return kernel.model
 
 
-def come(kernel, type_, priority, flags=DISCARD):
-    kernel.model.prepare(type_, CLUSTERS * SLOTS, CLUSTERS * type_, flags | SOLIDSTATE | BLKDEV, priority)
+def come(kernel, type_, priority):
+    kernel.model.prepare(type_, CLUSTERS * SLOTS, CLUSTERS * type_, DISCARD | SOLIDSTATE | BLKDEV, priority)
     kernel.model.swapon(type_)
     kernel.note(trace.swapon(type_))
 

@@ -185,12 +185,22 @@ def kernel_modules(kernel: artifacts.Artifact = artifacts.KERNEL) -> dict[str, b
     return initramfs.kernel_modules(kernel.path())
 
 
+def insert_null_blk(guest: Guest, options: str) -> None:
+    """Make devices behind a queue, which keep what is written."""
+    guest.run(f"insmod /lib/modules/null_blk.ko memory_backed=1 {options}").check()
+
+
+def swap_on_two(guest: Guest, options: str, size: str) -> None:
+    """Switch on two devices behind a queue, of a size."""
+    insert_null_blk(guest, f"nr_devices=2 gb=1 {options}")
+    for disk in QUEUED:
+        guest.run(f"swapctl make -s {size} {disk} && swapctl on -p 5 {disk}").check()
+
+
 def swap_on_queued(guest: Guest) -> None:
     """Switch on two devices behind a queue, which the cluster readahead reads."""
-    guest.run("insmod /lib/modules/null_blk.ko nr_devices=2 gb=1 memory_backed=1").check()
     guest.run("echo false >/sys/kernel/mm/swap/vma_ra_enabled").check()
-    for disk in QUEUED:
-        guest.run(f"swapctl make -s 48m {disk} && swapctl on -p 5 {disk}").check()
+    swap_on_two(guest, "", "48m")
 
 
 @contextmanager

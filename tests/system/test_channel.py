@@ -2,27 +2,17 @@
 """Commands reach the guest whole, or are sent again, which is counted."""
 
 from collections.abc import Callable
+from unittest.mock import Mock
 
 import pytest
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.project import retries
 
 
-class Lossy:
-    """A channel that loses some of what is sent, a number of times."""
-
-    def __init__(self, channel, lose: Callable[[bytes], bytes], times: int) -> None:
-        """Takes the place of a channel."""
-        self._channel, self._lose, self.times = channel, lose, times
-
-    def sendall(self, data: bytes) -> None:
-        """Send what is not lost."""
-        self._channel.sendall(self._lose(data) if self.times > 0 else data)
-        self.times -= 1
-
-    def __getattr__(self, name: str):
-        """All else is the channel's."""
-        return getattr(self._channel, name)
+def lossy(channel, lose: Callable[[bytes], bytes], times: int) -> Mock:
+    """Return a channel in the place of another that loses some of what is sent, a number of times."""
+    losses = iter([lose] * times)
+    return Mock(wraps=channel, sendall=lambda data: channel.sendall(next(losses, bytes)(data)))
 
 
 LOSSES = {
@@ -42,7 +32,7 @@ def guest(tmp_path_factory: pytest.TempPathFactory):
 
 @pytest.mark.parametrize("lose", LOSSES.values(), ids=LOSSES)
 def test_a_command_of_which_a_part_is_lost_is_sent_again(guest: Guest, lose, monkeypatch, capsys) -> None:
-    monkeypatch.setattr(guest, "_channel", Lossy(guest._channel, lose, 2))
+    monkeypatch.setattr(guest, "_channel", lossy(guest._channel, lose, 2))
     with retries.Collection(apart=True) as tried:
         assert guest.run("echo one; echo two").check().split() == ["one", "two"]
     assert tried.counts == {"command sent to a guest": 2}
@@ -50,7 +40,7 @@ def test_a_command_of_which_a_part_is_lost_is_sent_again(guest: Guest, lose, mon
 
 
 def test_a_channel_that_always_loses_something_is_an_error(guest: Guest, monkeypatch) -> None:
-    monkeypatch.setattr(guest, "_channel", Lossy(guest._channel, LOSSES["its middle"], 99))
+    monkeypatch.setattr(guest, "_channel", lossy(guest._channel, LOSSES["its middle"], 99))
     with (
         retries.Collection(apart=True) as tried,
         pytest.raises(GuestError, match="did not arrive whole in the guest, 5 times"),

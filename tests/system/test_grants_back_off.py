@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from driver import BENCH, Load, attached, kernel_modules, swapload
+from driver import BENCH, Load, attached, insert_null_blk, kernel_modules, swapload
 from hwswap.guest.qemu import Guest, Machine
 from hwswap.rtl.device_server import EngineServer
 from soft_grants import Engine, page_out_64k
@@ -56,8 +56,7 @@ def test_a_device_that_is_not_served_costs_what_it_does_without_an_engine(
     """It rotates, above a RAM disk: within 2 or 3 % of what allocations and frees take with no backend."""
     with Guest(Machine(cpus=1, icount=True, disks=1, disk_mb=64), files=kernel_modules(), log=kernel_log) as guest:
         add_ram(guest, 64)
-        options = "nr_devices=1 gb=1 memory_backed=1 rotational=1 irqmode=2 completion_nsec=20000"
-        guest.run(f"insmod /lib/modules/null_blk.ko {options}").check()
+        insert_null_blk(guest, "nr_devices=1 gb=1 rotational=1 irqmode=2 completion_nsec=20000")
         guest.run(f"swapctl make -s 256m {ROTATING} && swapctl on -p 9 {ROTATING}").check()
         off = calls(guest, order)
         engine = Engine(guest, "period_us=0")

@@ -2,12 +2,11 @@
 """Large folios that look further (patch 0005), and places known beforehand (patch 0012)."""
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from driver import BENCH, DISKS, judge, swap_on
+from driver import BENCH, DISKS, judge, swap_on, used_of
 from hwswap.guest.qemu import Guest, Machine
 
 SWAP = "/sys/kernel/mm/swap"
@@ -71,15 +70,10 @@ def test_a_search_without_a_bound_is_refused(guest: Guest, most: str) -> None:
 def test_known_places_are_taken_and_given_back(guest: Guest) -> None:
     """Folios of all orders go to places that were free; of more than there is room for nothing is kept."""
     guest.run(f"echo 'fill {SLOTS} 7 30' >{BENCH}").check()
-    used = _used(guest)
+    used = used_of(guest)
     for order in (0, 2, 4, 9):
         assert failed(guest, f"known {order} 8 0 3") == 0
-        assert _used(guest) == used
+        assert used_of(guest) == used
     assert guest.run(f"echo 'known 9 64 0' >{BENCH}").code
     assert failed(guest, "9 8 0") == 0
-    assert _used(guest) == used
-
-
-def _used(guest: Guest) -> int:
-    """Return the kB of swap in use."""
-    return sum(map(int, re.findall(r"partition\s+\d+\s+(\d+)", guest.run("cat /proc/swaps").check())))
+    assert used_of(guest) == used

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driver import BENCH, QUEUED, judge, kernel_modules
+from driver import BENCH, judge, kernel_modules, swap_on_two
 from hwswap.guest.qemu import Guest, Machine
 from hwswap.project import artifacts
 
@@ -24,10 +24,7 @@ RUNS = 5
 def two_queues(kernel_log: Path, grants: str | None) -> Iterator[Guest]:
     """Boot a guest with swap on two devices that answer later; with grants, and so the parameters of their engine."""
     with Guest(Machine(cpus=1, icount=True, disks=0), files=kernel_modules(), log=kernel_log, patience=4) as guest:
-        options = "nr_devices=2 gb=1 memory_backed=1 irqmode=2 completion_nsec=20000"
-        guest.run(f"insmod /lib/modules/null_blk.ko {options}").check()
-        for disk in QUEUED:
-            guest.run(f"swapctl make -s {SIZE_MB // 2}m {disk} && swapctl on -p 5 {disk}").check()
+        swap_on_two(guest, "irqmode=2 completion_nsec=20000", f"{SIZE_MB // 2}m")
         if grants is not None:
             guest.run(f"insmod /lib/modules/hwswap_softgrants.ko {grants}").check()
         yield guest
@@ -58,9 +55,7 @@ def slots_taken(kernel_log: Path, kernel: artifacts.Artifact, every: str) -> lis
     """Fill up devices that answer at once; return what is used and cached, and which slots were taken, each time."""
     machine = Machine(cpus=1, icount=True, disks=0)
     with Guest(machine, files=kernel_modules(kernel), log=kernel_log, kernel=kernel, patience=4) as guest:
-        guest.run("insmod /lib/modules/null_blk.ko nr_devices=2 gb=1 memory_backed=1 irqmode=0").check()
-        for disk in QUEUED:
-            guest.run(f"swapctl make -s {SIZE_MB // 2}m {disk} && swapctl on -p 5 {disk}").check()
+        swap_on_two(guest, "irqmode=0", f"{SIZE_MB // 2}m")
         command = f"swapcached --first 90m --every {every} --more 2m --times 45"
         lines = guest.run(command, 600).check().splitlines()
         judge(lines[-1])

@@ -8,6 +8,7 @@ import subprocess
 import threading
 from pathlib import Path
 
+import programs
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "sim/guest/redis/redisload.c"
@@ -70,8 +71,7 @@ class Server(threading.Thread):
 
 def run(program, server, *more):
     server.start()
-    arguments = [program, server.requests, server.replies, "200", "300", "7", *more]
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
+    done = programs.run(program, server.requests, server.replies, 200, 300, 7, *more, timeout=60)
     server.join(10)
     return done
 

@@ -4,12 +4,13 @@
 from pathlib import Path
 
 import pytest
-from driver import BENCH, Driver, kernel_modules, swapload
+from driver import BENCH, Driver, insert_null_blk, kernel_modules, swapload
 from hwswap.guest.qemu import Guest, Machine
 from hwswap.rtl.device_server import EngineServer
 from soft_grants import page_out_64k
 
-QUEUE = "nr_devices=1 memory_backed=1 irqmode=2 completion_nsec=20000"
+QUEUE = "nr_devices=1 irqmode=2 completion_nsec=20000"
+"""/dev/nullb0, whose requests take 20 us."""
 ROTATING = "gb=1 rotational=1"
 TOO_LARGE = "gb=16"
 """8,192 clusters; the engine knows 2,048."""
@@ -18,11 +19,6 @@ DEVICES = 8
 SLOTS = 1023
 """Of a device of 4 MB, without its header."""
 MEGABYTES, CHURN = 40, "20m"
-
-
-def insert_null_blk(guest: Guest, arguments: str) -> None:
-    """Make /dev/nullb0, whose requests take 20 us."""
-    guest.run(f"insmod /lib/modules/null_blk.ko {QUEUE} {arguments}").check()
 
 
 def assert_as_in_mode_off(guest: Guest, driver: Driver) -> None:
@@ -57,7 +53,7 @@ def test_an_unserved_device(folder: Path, kernel_log: Path, arguments: str, size
         if served:
             guest.run(f"echo 'fill {SLOTS * served} 1' >{BENCH}").check()
         driver.wait_messages("stays with software", 0)
-        insert_null_blk(guest, arguments)
+        insert_null_blk(guest, f"{QUEUE} {arguments}")
         guest.run(f"swapctl make -s {size} /dev/nullb0 && swapctl on -p 9 /dev/nullb0").check()
         driver.wait_messages("stays with software", int(served == DEVICES))
         assert_as_in_mode_off(guest, driver)
@@ -67,7 +63,7 @@ def test_an_unserved_device_comes_and_goes(folder: Path, kernel_log: Path) -> No
     """The engine's word that there is no room counts again when all devices are served."""
     with Guest(Machine(cpus=2, disks=1), EngineServer(folder), files=kernel_modules(), log=kernel_log) as guest:
         driver = Driver.attached(guest)
-        insert_null_blk(guest, ROTATING)
+        insert_null_blk(guest, f"{QUEUE} {ROTATING}")
         guest.run("swapctl make -s 4m /dev/ram0 && swapctl on -p 1 /dev/ram0").check()
         guest.run("swapctl make -s 64m /dev/nullb0 && swapctl on -p 9 /dev/nullb0 && swapctl off /dev/nullb0").check()
         guest.run(f"echo 'fill {SLOTS} 1' >{BENCH}; sleep 1").check()
@@ -87,7 +83,7 @@ def test_a_device_of_nearly_all_numbers(folder: Path, kernel_log: Path) -> None:
     with Guest(machine, EngineServer(folder), files=kernel_modules(), log=kernel_log, patience=3) as guest:
         driver = Driver.attached(guest)
         guest.run("swapctl make /dev/ram0 && swapctl on -p 9 /dev/ram0").check()
-        insert_null_blk(guest, "gb=16384")
+        insert_null_blk(guest, f"{QUEUE} gb=16384")
         guest.run(f"swapctl make -s {(LAST_PAGE + 1) * 4096} /dev/nullb0 && swapctl on -p 1 /dev/nullb0", 600).check()
         assert f"there is no room for its {(LAST_PAGE + 512) // 512} clusters" in guest.kernel_log()
         swapload(guest, "--processes 2 --size 8m --limit 6m --folio 4k --access random --rounds 2")
