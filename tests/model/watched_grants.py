@@ -2,12 +2,16 @@
 """The builder of grants and the kernel's side, each choice and each allocation compared with the rules as written."""
 
 from hwswap.model.cluster_map import Reader, Word
-from hwswap.model.grant_entries import Placement, free_units
-from hwswap.model.grant_rules import may_serve
+from hwswap.model.grant_entries import Placement
 from hwswap.model.grants import Grants
 from hwswap.model.rows import SLOTS
 from hwswap.model.steering import Host
 from hwswap_map import Flag
+
+
+def slots_of(mask, order, slot):
+    """Return the slots of the units of a grant, one by one."""
+    return {slot + (i << order) + j for i in range(64) if mask >> i & 1 for j in range(1 << order)}
 
 
 def has_run(used, order):
@@ -17,9 +21,15 @@ def has_run(used, order):
 
 def legal(entry, summary, order, placement):
     """Tell, by the rules as they are written, whether a cluster may serve an order."""
-    if not entry.live or entry.rotating or (entry.file and order) or summary.run < order:
+    if summary.word.epoch != entry.epoch or not entry.live or entry.rotating or (entry.file and order):
         return False
-    return may_serve(summary.word, entry, order, placement)
+    if summary.run < order:
+        return False
+    if summary.word.list == Flag.FREE:
+        return True
+    if summary.word.list not in (Flag.NONFULL, Flag.FRAG) or order == 9:
+        return False
+    return order == 0 or placement is Placement.OPEN or summary.word.order == order
 
 
 def has_room(entry, summary):
@@ -146,12 +156,13 @@ class Watched(Grants):
             assert entry.live
             assert (grant.order, grant.epoch) == (order, entry.epoch)
             assert grant.slot % min(512, 64 << order) == 0
-            number, slot = divmod(grant.slot, SLOTS)
-            assert 0 <= number < entry.clusters
+            assert 0 < grant.mask < 1 << (min(512, 64 << order) >> order)
+            slots = slots_of(grant.mask, order, grant.slot)
+            assert max(slots) < entry.clusters * SLOTS
+            assert {slot // SLOTS for slot in slots} == {grant.slot // SLOTS}
             used = sum(word << 64 * i for i, word in enumerate(self.copy))
-            # Whole units in the cluster, by test_masks_are_of_free_whole_units.
-            assert grant.mask == free_units(used, order, slot) > 0, "was not free when it was read"
-            cluster = entry.base + number
+            assert not any(used >> slot % SLOTS & 1 for slot in slots), "was not free when it was read"
+            cluster = entry.base + grant.slot // SLOTS
             assert self.granted[cluster] == (cpu, order)
             assert legal(entry, self.summaries[cluster], order, self.placement)
         return grant
