@@ -11,8 +11,8 @@ from hwswap.compare.operations import compare
 from hwswap.compare.outcome import Outcome
 from hwswap.model.clusters import Cluster, Device, Slots
 from hwswap.model.follower import Follower, Mismatch
+from hwswap.model.golden import Search_
 from hwswap.model.rows import SLOTS
-from hwswap.model.search import Search_
 from hwswap.model.steps import Operation, ReclaimFull
 from hwswap.traces.records import NO_CLUSTER, Record
 from hwswap.traces.trace import ClusterMap, Trace

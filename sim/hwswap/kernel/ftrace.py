@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from hwswap.model.golden import BLKDEV, DISCARD, SOLIDSTATE
+from hwswap.model.clusters import BLKDEV, DISCARD, SOLIDSTATE
 from hwswap.model.rows import ORDERS, SLOTS
 from hwswap.traces import trace
 from hwswap.traces.records import NO_CLUSTER, Op, Record

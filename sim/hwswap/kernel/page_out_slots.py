@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from hwswap_map import Status
 
-from hwswap.model.golden import BLKDEV, SOLIDSTATE, Allocator
+from hwswap.model.clusters import BLKDEV, SOLIDSTATE
+from hwswap.model.golden import Allocator
 from hwswap.model.rows import SLOTS
 from hwswap.stimulus.page_outs import CPUS, DISK_CLUSTERS, DISKS, Area, PageOut, Scene
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from hwswap_map import Status
 
-from hwswap.model.golden import BLKDEV, DISCARD, SOLIDSTATE, Allocator, Slots
+from hwswap.model.clusters import BLKDEV, DISCARD, SOLIDSTATE, Slots
+from hwswap.model.golden import Allocator
 from hwswap.model.policy import DeviceOrder, Hint, Placement, Policy, Scan
 from hwswap.model.rows import ORDERS, SLOTS, runs
 from hwswap.traces import trace

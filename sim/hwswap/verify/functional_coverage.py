@@ -15,11 +15,10 @@ from hwswap_map import Flag, Status
 
 from hwswap.compare.operations import compare
 from hwswap.model.clusters import Cluster, Device
-from hwswap.model.golden import Allocator
+from hwswap.model.golden import TOP_ORDER, Allocator
 from hwswap.model.observed_tables import TableBin, table_goals
 from hwswap.model.policy import DeviceOrder, Hint, Placement, Scan
 from hwswap.model.rows import ORDERS, SLOTS
-from hwswap.model.search import TOP_ORDER
 from hwswap.traces.records import FAILED, Op
 from hwswap.traces.trace import ClusterMap, Trace
 
