@@ -10,7 +10,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from hwswap.cli import options as shared
-from hwswap.cli.parser import Commands, Parser, argument, command, group, of_function
+from hwswap.cli.parser import Commands, Parser, argument, of_function
 from hwswap.compare import check
 from hwswap.kernel import convert
 from hwswap.project import arguments
@@ -135,17 +135,16 @@ def stream_command(options: argparse.Namespace) -> int:
     return 0
 
 
-def add_shape(parser: Parser, _: object = None) -> None:
+def add_shape(parser: Parser, _: object) -> None:
     """Add the sizes of a stream."""
-    defaults = {name: spec.default for name, spec in stream.Shape.__dataclass_fields__.items()}
     for name, text in (
         ("devices", "swap devices at most"),
         ("cpus", "CPUs that allocate"),
         ("clusters", "clusters of the engine"),
         ("span", "clusters of one device at most"),
     ):
-        what = f"{text} (default: {defaults[name]})"
-        parser.add_argument(f"--{name}", type=int, default=defaults[name], metavar="N", help=what)
+        default = getattr(stream.Shape, name)
+        parser.add_argument(f"--{name}", type=int, default=default, metavar="N", help=f"{text} (default: {default})")
 
 
 TRACE = argument("file", type=Path, help="a trace, .hwst or .hwst.gz")
@@ -181,14 +180,14 @@ STREAM = of_function(
     add_shape,
     argument("--with", dest="features", default="", metavar="LIST", help=FEATURES),
 )
-
-
-def add_commands(commands: Commands) -> None:
-    """Add the commands of this group."""
-    actions = group(commands, "trace", "show, check, record and replay traces")
-    command(actions, "info", "show what a trace holds", INFO)
-    command(actions, "check", "compare a trace with the golden model", CHECK)
-    command(actions, "record", "record a trace from Linux in the virtual machine", RECORD)
-    command(actions, "convert", "make one trace of another, or of tracepoint text", CONVERT)
-    command(actions, "replay", "replay a trace on the Verilated RTL", REPLAY)
-    command(commands, "stream", "write a random stream as a trace", STREAM)
+ACTIONS: Commands = {
+    "info": ("show what a trace holds", INFO),
+    "check": ("compare a trace with the golden model", CHECK),
+    "record": ("record a trace from Linux in the virtual machine", RECORD),
+    "convert": ("make one trace of another, or of tracepoint text", CONVERT),
+    "replay": ("replay a trace on the Verilated RTL", REPLAY),
+}
+COMMANDS: Commands = {
+    "trace": ("show, check, record and replay traces", ACTIONS),
+    "stream": ("write a random stream as a trace", STREAM),
+}
