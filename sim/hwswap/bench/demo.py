@@ -175,14 +175,6 @@ def run_guest(
     return guest.release, text
 
 
-def replay_trace(text: str, release: str, seed: int, console: Console, folder: Path) -> replay.Outcome:
-    """Replay the operations of mode off on the engine alone, for the cycles of each."""
-    path = folder / "off.hwst.gz"
-    with console.status("replaying the decisions of mode off on the engine"):
-        to_trace(text, path, release, "demo, mode off", seed)
-        return replay.replay(path, timeout=300, build=paths.REPLAY_DRIVER)
-
-
 def figures(collected: Collected, splits: Mapping[str, int], checks: Sequence[Check]) -> list[Figure]:
     """Return the figures that are compared with the record: calls by state and mode, folios split, bytes verified."""
     lines = []
@@ -220,7 +212,9 @@ def run_in(folder: Path, seed: int) -> list[str]:
     with clocked_by_guest(folder / "engine.log") as engine:
         release, text = run_guest("all", seed, steps, console, collected, folder, engine)
     print(f"step {next(steps)} of {STEPS}: replaying the decisions of mode off on the engine", file=sys.stderr)
-    cycles = replay_trace(text, release, seed, console, folder)
+    path = folder / "off.hwst.gz"
+    to_trace(text, path, release, "demo, mode off", seed)
+    cycles = replay.replay(path, timeout=300, build=paths.REPLAY_DRIVER)
     print(f"step {next(steps)} of {STEPS}: large folios on nearly full swap", file=sys.stderr)
     _, runs = fallbacks.boot(seed, 2, NEARLY_FULL, folder / "nearly-full.kernel.log")
     splits = {run["placement"]: fallbacks.split(run) for run in runs}

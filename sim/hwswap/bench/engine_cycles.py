@@ -43,12 +43,8 @@ class Cycles(Counter[int]):
 
     def percentile(self, percent: int) -> int:
         """Return the smallest number that so many per cent of all are not above; 0 when there is none."""
-        below, all_ = 0, self.total()
-        for value in sorted(self):
-            below += self[value]
-            if below * 100 >= all_ * percent:
-                return value
-        return 0
+        ordered = sorted(self.elements())
+        return ordered[-(-len(ordered) * percent // 100) - 1] if ordered else 0
 
     def said(self) -> str:
         """Return median, 99th percentile and the most."""

@@ -10,10 +10,10 @@ What a placement does to swap in the long run shows in CHURN_MB, some hours of a
 second: without a clock that counts instructions, as that is faster, and with a CPU more for the thread that grants.
 """
 
+import itertools
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -70,13 +70,8 @@ Run = tuple[int, str]
 
 def runs(seed: int, devices: int, percents: Sequence[int]) -> list[Run]:
     """Return the runs of a guest."""
-    found = [(percent, placement) for percent in percents for placement in PLACEMENTS]
-    return found + [
-        (percent, placement)
-        for percent in percents
-        for placement in RTL_PLACEMENTS
-        if seed == SEEDS[0] and (devices, percent) == RTL_CASE
-    ]
+    by_engine = [percent for percent in percents if seed == SEEDS[0] and (devices, percent) == RTL_CASE]
+    return [*itertools.product(percents, PLACEMENTS), *itertools.product(by_engine, RTL_PLACEMENTS)]
 
 
 def job(seed: int, devices: int, wanted: Sequence[Run], churn: int = 0) -> str:
@@ -198,7 +193,7 @@ def grouped(report: dict[str, Any]) -> dict[tuple[int, int, str], list[Entry]]:
 
     return {
         (devices, percent, order[place]): list(group)
-        for (devices, percent, place), group in groupby(sorted(report["runs"], key=key), key=key)
+        for (devices, percent, place), group in itertools.groupby(sorted(report["runs"], key=key), key=key)
     }
 
 
