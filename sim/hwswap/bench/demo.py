@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from hwswap.bench import demo_table, fallbacks
 from hwswap.bench import lines as bench_lines
@@ -22,7 +21,7 @@ from hwswap.guest.machine import counting
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.kernel import ftrace
 from hwswap.kernel.record import TRACE_OFF, to_trace, trace_on
-from hwswap.project import artifacts, paths
+from hwswap.project import artifacts, paths, printed
 from hwswap.results import report, schema
 from hwswap.results.schema import Figure
 from hwswap.rtl import replay
@@ -151,8 +150,7 @@ def run_guest(
     machine = Machine(cpus=1, icount=True, disk_mb=64)
     kernel = artifacts.KERNEL_UNPATCHED if form == "unpatched" else artifacts.KERNEL
     collected.done = False
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console) as progress:
+    with printed.progress_bar(console) as progress:
         what = "with the simulated engine" if engine else "without patches"
         task = progress.add_task(f"step {next(steps)} of {STEPS}: booting Linux {what}", total=None)
 

@@ -145,16 +145,11 @@ def machine(report: Report, mode: str) -> Machine:
     return replace(its, cpus=min(its.cpus, ENGINE_CPUS)) if with_engine(mode) else its
 
 
-def programs_of(report: Report) -> list[Path]:
-    """Return the sources of the report's own programs, and of those that all have."""
-    return sorted([*FOLDER.glob("*.c"), *report.folder.glob("*.c")])
-
-
 def files(report: Report, mode: str) -> dict[str, bytes]:
-    """Return the guest's files: the scripts, the report's own programs, and the kernel's own modules."""
+    """Return the guest's files: the scripts, the report's own programs and those that all have, the kernel's modules."""
     programs = OUTPUT / report.name / "bin"
     given = {"reports/lib.sh": FOLDER / "lib.sh", "reports/run.sh": report.folder / "run.sh"}
-    for source in programs_of(report):
+    for source in sorted([*FOLDER.glob("*.c"), *report.folder.glob("*.c")]):
         name = source.stem
         command = ["make", "-s", "-C", str(WORKLOADS), f"OUT={programs}", f"PROGRAMS={name}", f"VPATH={source.parent}"]
         done = subprocess.run([*command, "CFLAGS=-O2 -g0 -I."], capture_output=True, text=True, check=False)

@@ -12,7 +12,6 @@ import argparse
 import itertools
 import json
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -42,10 +41,7 @@ OPERATIONS = 10_000_000
 ENOUGH = 5_000_000
 """Operations from which on a run has to have those shares: a stream is a thousandth of them."""
 
-KERNELS = {
-    "unpatched": artifacts.KERNEL_UNPATCHED,
-    "patched": artifacts.KERNEL,
-}
+KERNELS = {"unpatched": artifacts.KERNEL_UNPATCHED, "patched": artifacts.KERNEL}
 """Kernels that boot: batches of streams take them in turn. The first kernel of the series has the bench alone."""
 
 # The operations are one sequence, so that CPUs have nothing to do at the same moment.
@@ -96,13 +92,6 @@ def batches(seed: int, operations: int) -> Iterator[tuple[str, list[Case]]]:
         yield next(kernels), waiting
 
 
-def data(made: Trace) -> bytes:
-    """Return a trace as the program in the guest reads it."""
-    with tempfile.NamedTemporaryFile(suffix=".hwst") as file:
-        trace.write(Path(file.name), made.header, made.records)
-        return Path(file.name).read_bytes()
-
-
 @dataclass(frozen=True)
 class Said:
     """The output of a kernel."""
@@ -116,7 +105,7 @@ class Said:
 def on_kernel(kernel: str, traces: Sequence[Trace], log: Path | None) -> Said:
     """Have a kernel carry traces out, until the first that differs; return its output."""
     names = [f"{number:04}" for number in range(len(traces))]
-    files = {f"cases/{name}": data(each) for name, each in zip(names, traces, strict=True)}
+    files = {f"cases/{name}": trace.pack(each.header, each.records) for name, each in zip(names, traces, strict=True)}
     job = f'CASES="{" ".join(names)}"\n{JOB.read_text()}'
     with Guest(MACHINE, files=files, job=job, log=log, kernel=KERNELS[kernel], boot_timeout=600) as guest:
         out = guest.wait_job(TIMEOUT).check()

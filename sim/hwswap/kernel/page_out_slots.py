@@ -35,10 +35,8 @@ class Expected:
 
     def add(self, other: "Expected") -> None:
         """Add the counts of another scene; not the places of folios."""
-        for name in ("whole", "split", "paths"):
-            getattr(self, name).update(getattr(other, name))
-        self.unplaced += other.unplaced
-        self.slots += other.slots
+        for name in ("whole", "split", "paths", "unplaced", "slots"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
 Place = tuple[int, int] | None

@@ -169,20 +169,22 @@ def complete(header: Header, records: list[Record]) -> Trace:
 
 
 def write(path: Path, header: Header, records: list[Record]) -> None:
-    """Write a trace, compressed unless the name ends in .hwst; fills in the header's counts.
+    """Write a trace, compressed unless the name ends in .hwst; the file is only there when it is complete."""
+    data = pack(header, records)
+    paths.write(path, data if path.suffix == ".hwst" else gzip.compress(data, 9, mtime=0))
 
-    The format version is the lowest that holds the records. The same trace gives the same bytes. The file is only
-    there when it is complete.
+
+def pack(header: Header, records: list[Record]) -> bytes:
+    """Return a trace as it is in a file that is not compressed; fills in the header's counts.
+
+    The format version is the lowest that holds the records. The same trace gives the same bytes.
     """
     version = version_of(records)
     validate(records, header.cpus, version)
     complete(header, records)
     text = json.dumps(asdict(header), sort_keys=True).encode()
     text += b" " * (-len(text) % 16)
-    data = _PREFIX.pack(MAGIC, version, len(text)) + text + b"".join(_RECORD.pack(*record) for record in records)
-    if path.suffix != ".hwst":
-        data = gzip.compress(data, 9, mtime=0)
-    paths.write(path, data)
+    return _PREFIX.pack(MAGIC, version, len(text)) + text + b"".join(_RECORD.pack(*record) for record in records)
 
 
 def read(path: Path) -> Trace:

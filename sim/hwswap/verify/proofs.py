@@ -114,7 +114,7 @@ class Session:
     def __init__(self, proof: Proof, parts: Path, folder: Path) -> None:
         """Prepare it; `parts` holds the files of EmitProofs."""
         self.proof = proof
-        self.part = parts.resolve() / proof.emitted  # as Yosys names it, too
+        self.part = parts.resolve() / f"{proof.part or proof.name}.sv"  # as Yosys names it, too
         self.folder = folder / proof.name
         self.folder.mkdir(parents=True, exist_ok=True)
         self.top = f"{proof.specification}_proof"
