@@ -12,7 +12,6 @@ from rich.console import Console
 
 from hwswap.cli import modules, report, traces
 from hwswap.cli.parser import Commands, Parser
-from hwswap.model.follower import Mismatch
 from hwswap.project import arguments, retries
 
 ERR = Console(stderr=True, highlight=False)
@@ -73,9 +72,6 @@ def _run(arguments: Sequence[str] | None, top: Parser) -> int:
     try:
         options = top.parse_args(arguments)
         return options.run(options)
-    except Mismatch as mismatch:
-        ERR.print(f"hwswap: the trace has {mismatch.expected}, the golden model {mismatch.got}", markup=False)
-        return 1
     except (OSError, RuntimeError, ValueError) as error:
         named = isinstance(error, OSError) and error.filename
         said = f"{error.filename}: {error.strerror}" if named else error

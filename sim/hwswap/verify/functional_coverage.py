@@ -15,6 +15,7 @@ from hwswap_map import Flag, Status
 
 from hwswap.compare.operations import compare
 from hwswap.model.clusters import Cluster, Device
+from hwswap.model.follower import Mismatch
 from hwswap.model.golden import TOP_ORDER, Allocator
 from hwswap.model.observed_tables import TableBin, table_goals
 from hwswap.model.policy import DeviceOrder, Hint, Placement, Scan
@@ -88,12 +89,15 @@ class Functional:
         self.tables: Counter[TableBin] = Counter()
 
     def add(self, trace: Trace) -> None:
-        """Run a trace of operations through the model and count its bins; Mismatch tells that the model disagrees."""
+        """Run a trace of operations through the model and count its bins."""
         header = trace.header
         model = Observed(max(header.devices, 1), header.cpus, max(header.clusters, 1))
         clusters = ClusterMap()
-        for record in trace.records:
-            compare(model, clusters, record)
+        for number, record in enumerate(trace.records):
+            try:
+                compare(model, clusters, record)
+            except Mismatch as mismatch:
+                raise ValueError(f"operation {number} of a trace: the model does not agree: {mismatch}") from mismatch
             if record.op == Op.ALLOC:
                 failed = record.type == FAILED
                 found = ("fail", record.order, NOWHERE) if failed else ("alloc", record.order, model.state)
