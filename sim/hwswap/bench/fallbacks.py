@@ -13,6 +13,7 @@ second: without a clock that counts instructions, as that is faster, and with a 
 import itertools
 import json
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean
@@ -97,22 +98,13 @@ def entries(seed: int, devices: int, wanted: Sequence[Run], output: str) -> list
             continue
         kind, placement, percent = words[:3]
         where = f"{placement}, {percent} % full, seed {seed}"
-        entry = found.setdefault(
-            (placement, percent),
-            {
-                "placement": placement,
-                "devices": devices,
-                "percent": int(percent),
-                "seed": seed,
-                "whole": {},
-                "split": {},
-                "ticks": 0,
-            },
-        )
+        facts = {"placement": placement, "devices": devices, "percent": int(percent), "seed": seed}
+        counts = {"whole": Counter(), "split": Counter(), "ticks": 0}
+        entry = found.setdefault((placement, percent), facts | counts)
         sign = 1 if words[3] == "after" else -1
         if kind == "@count":
             for name, value in (("whole", words[5]), ("split", words[6])):
-                entry[name][words[4]] = entry[name].get(words[4], 0) + sign * int(value)
+                entry[name][words[4]] += sign * int(value)
         elif kind == "@ticks":
             entry["ticks"] += sign * int(words[4])
         elif kind == "@mix":

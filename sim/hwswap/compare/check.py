@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running a trace through the golden model and comparing every decision.
 
-A trace that holds only operations is replayed freely: each allocation runs at once where its result stands (free.py). One
-that says how each decision came about is replayed step by step (forced.py).
+A trace that holds only operations is replayed freely: each allocation runs at once where its result stands (free.py).
+One that says how each decision came about is replayed step by step (forced.py).
 """
 
 from hwswap.compare.forced import ForcedReplay

@@ -161,26 +161,24 @@ class ForcedReplay(Lists):
     def refused(self, record: Record) -> None:
         """Compare that a remembered place cannot be used."""
         running = self.run(record)
-        self.at_place(running, record)
+        waits, remembered = running.step, f"offset {record.a} of device {record.type} remembered"
+        if not isinstance(waits, Resume):
+            raise self.unexpected(running, remembered)
+        if (waits.device.type, waits.offset) != (record.type, record.a):
+            raise Mismatch(remembered, f"{waits.offset} of {waits.device.type}")
         running.advance()
         if isinstance(running.step, Attempt):
             raise Mismatch(f"offset {record.a} refused", "scans its cluster")
 
-    @staticmethod
-    def at_place(running: Running, record: Record) -> None:
-        """Insist that the search goes on at the remembered place that the record names."""
-        waits = running.step
-        if not isinstance(waits, Resume):
-            raise ForcedReplay.unexpected(running, f"offset {record.a} of device {record.type} remembered")
-        if (waits.device.type, waits.offset) != (record.type, record.a):
-            raise Mismatch(
-                f"offset {record.a} of device {record.type} remembered", f"{waits.offset} of {waits.device.type}"
-            )
-
     def isolate(self, record: Record) -> None:
-        """Compare the cluster that is taken off a list."""
+        """Compare the cluster that is taken off a list.
+
+        Outside an allocation it is one of FULL, for the reclaim that goes on in the background (`swap_reclaim_work`).
+        """
         if not record.c:
-            self.isolate_full(record)
+            if record.b != Flag.FULL:
+                raise Mismatch("a cluster isolated outside an allocation", "knows that of FULL only")
+            self.first(record, self.loose.setdefault(record.type, set()))
             return
         running = self.run(record)
         waits = running.step
@@ -192,12 +190,6 @@ class ForcedReplay(Lists):
                 f"a look at {asked}", f"looks at {waits.flag.name}[{waits.order}] of device {waits.device.type}"
             )
         running.advance(self.first(record, running.skipped))
-
-    def isolate_full(self, record: Record) -> None:
-        """Take a cluster off FULL for the reclaim that goes on in the background (`swap_reclaim_work`)."""
-        if record.b != Flag.FULL:
-            raise Mismatch("a cluster isolated outside an allocation", "knows that of FULL only")
-        self.first(record, self.loose.setdefault(record.type, set()))
 
     def skip(self, record: Record) -> None:
         """Pass over a cluster: somebody else has its lock."""

@@ -167,22 +167,17 @@ def count(tally: Tally, kernel: str, case: Case, said: dict[str, Any]) -> None:
     tally.kernels[kernel] += said["records"]
 
 
-def keep(traces: Sequence[Trace], folder: Path) -> Path:
-    """Keep the streams of a guest that did not come to its end, in their order; return the folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for number, made in enumerate(traces):
-        trace.write(folder / f"{number:04}.hwst", made.header, made.records)
-    return folder
-
-
 def carry_out(kernel: str, cases: Sequence[Case], log: Path, kind: type[Allocator]) -> tuple[Tally, Difference | None]:
-    """Make a batch of streams, and carry it out until the first difference."""
+    """Make a batch of streams, and carry it out until the first difference; if the guest dies, keep the batch."""
     tally = Tally()
     streams = [kernel_streams.generate(case.shape, kind) for case in cases]
     try:
         said = on_kernel(kernel, [made for made, _ in streams], log)
     except RuntimeError as error:
-        kept = keep([made for made, _ in streams], log.with_name(f"died-{kernel}-{cases[0].shape.seed}"))
+        kept = log.with_name(f"died-{kernel}-{cases[0].shape.seed}")
+        kept.mkdir(parents=True, exist_ok=True)
+        for number, (made, _) in enumerate(streams):
+            trace.write(kept / f"{number:04}.hwst", made.header, made.records)
         raise RuntimeError(f"{kernel}: {error}; its streams: {kept}, for hwswap fuzz --replay") from error
     for case, (made, ended), answers in zip(cases, streams, said.answers, strict=False):
         if "answer" in answers:
