@@ -43,8 +43,6 @@ from hwswap.rtl.device_server import CLOCK_MHZ, EngineServer, clocked_by_guest
 
 OUTPUT = paths.BUILD / "bench-offload"
 GUEST = paths.ROOT / "sim/guest"
-Backend = Literal["none", "software", "engine"]
-"""The source of grants: none, hwswap_softgrants, or the Verilated engine."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,8 @@ class Column:
     """A kernel, its backend of grants, and its way to find a place without one."""
 
     kernel: artifacts.Artifact = artifacts.KERNEL
-    backend: Backend = "none"
+    backend: Literal["none", "software", "engine"] = "none"
+    """The source of grants: none, hwswap_softgrants, or the Verilated engine."""
     large_search: int = 0
     known: bool = False
 

@@ -5,7 +5,6 @@ import argparse
 import importlib
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from types import ModuleType
 from typing import Any, NoReturn
 
 Run = Callable[[argparse.Namespace], int]
@@ -61,11 +60,10 @@ class Parser(argparse.ArgumentParser):
         """End with one sentence: the usage of a command with many options would hide it."""
         self.exit(2, f"hwswap: {message} (see {self.prog} --help)\n")
 
-    def describe(self, what: ModuleType | Run | str) -> None:
-        """Set the command's description in the help: the text, or the docstring of its module or function."""
-        text = what if isinstance(what, str) else what.__doc__ or ""
+    def describe(self, text: str | None) -> None:
+        """Set the command's description in the help."""
         # In a format string % has a meaning.
-        self.description = inspect.cleandoc(text).replace("%", "%%")
+        self.description = inspect.cleandoc(text or "").replace("%", "%%")
 
     def add_commands(self, table: Commands) -> None:
         """Add commands, of which one has to be named."""
@@ -91,7 +89,7 @@ def of_function(run: Run, *adders: Adder) -> Fill:
     """Return a function that fills in a command that is a function; its docstring is the command's description."""
 
     def fill(parser: Parser) -> Run:
-        parser.describe(run)
+        parser.describe(run.__doc__)
         for add in adders:
             add(parser, run)
         return run
@@ -118,7 +116,7 @@ def of_module(
 
     def fill(parser: Parser) -> Run:
         made = importlib.import_module(name)
-        parser.describe(about or made)
+        parser.describe(about or made.__doc__)
         if arguments:
             getattr(made, arguments)(parser)
         for add in shared:

@@ -3,10 +3,11 @@
 
 import argparse
 import json
+from collections import Counter
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import track
 from rich.table import Table
 
 from hwswap.cli import options as shared
@@ -38,13 +39,10 @@ def info(options: argparse.Namespace) -> int:
         **{f"made by: {name}": value for name, value in sorted(header.commits.items())},
         **{name.replace("_", " "): f"{number:,}" for name, number in header.counts.items() if number},
     }
-    by_order: dict[int, list[int]] = {}
-    for record in loaded.records:
-        if record.op == trace.Op.ALLOC:
-            tally = by_order.setdefault(record.order, [0, 0])
-            tally[record.type == trace.FAILED] += 1
-    for order, (good, failed) in sorted(by_order.items()):
-        rows[f"order {order}"] = f"{good:,} allocated, {failed:,} failed"
+    allocations = [record for record in loaded.records if record.op == trace.Op.ALLOC]
+    tally = Counter((record.order, record.type == trace.FAILED) for record in allocations)
+    for order in sorted({record.order for record in allocations}):
+        rows[f"order {order}"] = f"{tally[order, False]:,} allocated, {tally[order, True]:,} failed"
     for name, value in rows.items():
         table.add_row(name, value)
     OUT.print(table)
@@ -122,14 +120,7 @@ def stream_command(options: argparse.Namespace) -> int:
     shape = stream.Shape(
         options.seed, options.ops, options.devices, options.cpus, options.clusters, options.span, features
     )
-    making = stream.Stream(shape)
-    records = []
-    with Progress(console=ERR, transient=True) as progress:
-        task = progress.add_task("generating", total=options.ops)
-        for item in making:
-            records.append(item)
-            if not len(records) % 4096:
-                progress.update(task, completed=len(records))
+    records = list(track(stream.Stream(shape), "generating", options.ops, console=ERR, transient=True))
     trace.write(options.output, stream.header(shape), records)
     OUT.print(f"{options.output}: {shape}", soft_wrap=True)
     return 0

@@ -37,8 +37,9 @@ class Slots(NamedTuple):
 class Cluster:
     """512 slots: `used` as a bitmap, how many (`count`), `order` it is exclusive to, and the list it is on (`flag`).
 
-    Stands for `struct swap_cluster_info`. `index` is its number in the device. `taken` is a cluster of flag DISCARD that
-    is on no list because the host is discarding it; `bare` one that was just taken off FREE and waits for its table.
+    Stands for `struct swap_cluster_info`. `index` is its number in the device. `taken` is a cluster of flag DISCARD
+    that is on no list because the host is discarding it; `bare` one that was just taken off FREE and waits for its
+    table.
     """
 
     index: int
