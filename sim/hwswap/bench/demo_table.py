@@ -97,12 +97,6 @@ def verdict(benches: Mapping[str, Any], splits: Mapping[str, int], tried: int) -
     return [tuned, grants, full]
 
 
-def split_table(splits: Mapping[str, int], of: int) -> Table:
-    """Return a table of the large folios that were split, by placement."""
-    title = f"Large folios split, of {of:,}; two devices 92 % full; linux: tuned, the same slots as unpatched"
-    return printed.table(title, ("", *splits), [("split", *(f"{split:,}" for split in splits.values()))])
-
-
 def cycles_table(cycles: Mapping[str, Any]) -> Table:
     """Return a table of engine clock cycles per operation, from the replay of mode off's operations."""
     title = "Engine clock cycles an operation (the core alone)"
@@ -152,7 +146,9 @@ def show(collected: Any, cycles: Mapping[str, Any], splits: Mapping[str, int], o
     """Print all tables and the notes, from the guests' output and the replay's report."""
     benches = collected.benches
     tables = (swap_table(collected.phases), bench_table(benches), bench_table(benches, True), cycles_table(cycles))
-    for table in (*tables, split_table(splits, of)):
+    title = f"Large folios split, of {of:,}; two devices 92 % full; linux: tuned, the same slots as unpatched"
+    split = printed.table(title, ("", *splits), [("split", *(f"{split:,}" for split in splits.values()))])
+    for table in (*tables, split):
         console.print(table)
     for note in notes(benches, collected.tick_us):
         console.print(f"- {note}", highlight=False)

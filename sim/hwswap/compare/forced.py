@@ -10,8 +10,6 @@ Where the outcome depends on what only the kernel could know, the trace is follo
 its cause. On one CPU there is no cause but memory, sleep and reclaim.
 """
 
-from collections.abc import Callable
-
 from hwswap_map import Flag
 
 from hwswap.compare.forced_lists import (
@@ -41,7 +39,7 @@ from hwswap.model.steps import (
     Turn,
     Visit,
 )
-from hwswap.traces.records import AT_ONCE, FAILED, FIRST_DETAIL, NO_MEMORY, Op, Record
+from hwswap.traces.records import AT_ONCE, FAILED, FIRST_DETAIL, NAMES, NO_MEMORY, Op, Record
 from hwswap.traces.trace import Trace
 
 SOON = 64
@@ -58,33 +56,13 @@ class ForcedReplay(Lists):
         self.went: dict[int, int] = {}
         """Devices that are going, and the records that say so."""
         self.at = -1
-        self.handlers: dict[int, Callable[[Record], None]] = {
-            Op.BEGIN: self.begin,
-            Op.END: self.end,
-            Op.VISIT: self.visit,
-            Op.REFUSED: self.refused,
-            Op.SCANNED: self.scanned,
-            Op.ISOLATE: self.isolate,
-            Op.SKIP: self.skip,
-            Op.TABLE: self.table,
-            Op.HALF_USED: self.half_used,
-            Op.RECLAIM: self.reclaim,
-            Op.RECLAIMED: self.reclaimed,
-            Op.MOVE: self.move,
-            Op.AVAILABLE: self.available,
-            Op.ALLOC: self.alloc,
-            Op.FREE: self.free,
-            Op.DISCARD_TAKE: self.discard_take,
-        }
 
     def record(self, record: Record) -> None:
-        """Carry out a record, or compare it."""
+        """Carry out a record, or compare it: allocations, frees, discards and details by the method of their name."""
         self.at += 1
-        handler = self.handlers.get(record.op)
-        if handler is not None:
-            handler(record)
+        if record.op >= FIRST_DETAIL or record.op in (Op.ALLOC, Op.FREE, Op.DISCARD_TAKE):
+            getattr(self, NAMES[record.op])(record)
             return
-        assert record.op < FIRST_DETAIL
         self.unsettled.add(record.type)
         if record.op == Op.SWAPOFF_BEGIN:
             self.went[record.type] = self.at

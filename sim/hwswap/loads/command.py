@@ -42,8 +42,6 @@ SHORT_SCALE = 25
 TIMEOUT = 4 * 3600
 """Seconds for all loads in one column."""
 
-Report = dict[str, Any]
-
 
 def job(column: str, loads: list[catalogue.Load], runs: int, seed: int, scale: int) -> str:
     """Return the guest's script."""
@@ -90,10 +88,10 @@ def run_column(column: str, loads: list[catalogue.Load], options: argparse.Names
             return collected, guest.release
 
 
-def measure(loads: list[catalogue.Load], options: argparse.Namespace) -> Report:
+def measure(loads: list[catalogue.Load], options: argparse.Namespace) -> dict[str, Any]:
     """Run a guest for each column; return the report, which is written after each column, so that none is lost."""
     measured: dict[str, dict[str, list[dict[str, float | None]]]] = {load.name: {} for load in loads}
-    report: Report = {
+    report: dict[str, Any] = {
         "seed": options.seed,
         "runs": options.runs,
         "scale": options.scale,

@@ -39,10 +39,6 @@ from hwswap.traces.records import (
 )
 
 __all__ = [
-    "FAILED",
-    "Op",
-    "Record",
-    "TraceError",
     "alloc",
     "bad",
     "discard_done",
@@ -55,8 +51,8 @@ __all__ = [
     "swapoff",
     "swapoff_begin",
     "swapon",
-    "version_of",
 ]
+"""Makers of records, which those who use traces have from here."""
 
 MAGIC = b"HWSWAPTR"
 FORMAT = "hwswap-trace"
@@ -275,4 +271,7 @@ def parse_header(text: bytes) -> Header:
 
 def validate(records: Iterable[Record], cpus: int, version: int = 4) -> None:
     """Check every record by itself and the order of each device's life; TraceError names the first bad one."""
-    Validator(cpus, version).check(records)
+    validator = Validator(cpus, version)
+    for number, record in enumerate(records):
+        if fault := validator.fault(record):
+            raise TraceError(f"record {number}: {fault}")

@@ -45,8 +45,6 @@ SAYS = re.compile(r'\$error\("Assertion failed: (.*?)(?:\\n)?"\)')
 LEMMAS = frozenset({"order", "legal"})
 """Properties of the specification alone, which no fault in the part can break."""
 
-LEMMA = "of the specification alone"
-
 PROVED = ("unbounded", "bounded")
 
 
@@ -333,7 +331,7 @@ def prove(proof: Proof, parts: Path, folder: Path, seed: int, say: Callable[[str
         for verdict in verdicts:
             say(f"{proof.name}: breaking {verdict.name}")
             if verdict.name in LEMMAS:
-                verdict.breakable = LEMMA
+                verdict.breakable = "of the specification alone"
             else:
                 session.weigh(verdict, properties[verdict.name], seed)
     return verdicts
