@@ -67,5 +67,5 @@ def test_the_fit_hits_what_it_is_fitted_to():
     found = swapoff.walks(2, seed=1)
     latency = swapoff.fitted_latency(found)
     assert latency > 0
-    reached = swapoff.ratio(found, WHOLE, swapoff.FITTED_AT, every_page=True, latency=latency, page_cost=1)
+    reached = swapoff.ratio(found, swapoff.FITTED_AT, every_page=True, latency=latency, page_cost=1)
     assert reached == pytest.approx(7.75 / 25.35)

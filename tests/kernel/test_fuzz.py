@@ -9,7 +9,8 @@ import pytest
 from hwswap.guest.qemu import GuestError
 from hwswap.kernel import fuzz, fuzz_tally
 from hwswap.kernel.fuzz_tally import Tally
-from hwswap.model.golden import DISCARD, Allocator
+from hwswap.model.clusters import DISCARD
+from hwswap.model.golden import Allocator
 from hwswap.model.rows import SLOTS
 from hwswap.rtl.replay import Outcome
 from hwswap.stimulus import kernel_streams

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The common part of the tests of the allocator's rules."""
 
-from hwswap.model.golden import BLKDEV, SOLIDSTATE, Allocator, Slots
+from hwswap.model.clusters import BLKDEV, SOLIDSTATE, Slots
+from hwswap.model.golden import Allocator
 from hwswap.model.rows import SLOTS
 from hwswap_map import Flag, Status
 

@@ -7,7 +7,8 @@ Which lists, clusters and slots are searched, and in which order, is compared wi
 
 import pytest
 from allocators import SSD, fill, machine, place
-from hwswap.model.golden import SOLIDSTATE, Allocator, Slots
+from hwswap.model.clusters import SOLIDSTATE, Slots
+from hwswap.model.golden import Allocator
 from hwswap.model.rows import SLOTS
 from hwswap_map import Flag, Status
 

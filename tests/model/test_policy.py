@@ -5,8 +5,8 @@ from itertools import product
 
 import pytest
 from allocators import SSD, fill, machine, place
-from hwswap.model.clusters import BLKDEV, DISCARD
-from hwswap.model.golden import Allocator, Slots
+from hwswap.model.clusters import BLKDEV, DISCARD, Slots
+from hwswap.model.golden import Allocator
 from hwswap.model.policy import TRUNK, DeviceOrder, Hint, Placement, Policy, Scan, Trunks
 from hwswap.model.rows import ORDERS, SLOTS, first_fit
 from hwswap.traces.stream import Shape, Stream

@@ -6,8 +6,8 @@ Each rule is as its kernel function has it; tests/compare/test_recorded.py compa
 
 import pytest
 from allocators import SSD, fill, machine, place
-from hwswap.model.clusters import BLKDEV, DISCARD
-from hwswap.model.golden import VISITS, Allocator, Slots
+from hwswap.model.clusters import BLKDEV, DISCARD, Slots
+from hwswap.model.golden import VISITS, Allocator
 from hwswap.model.rows import SLOTS
 from hwswap.model.steps import Attempt, Operation, Populate, ReclaimFull, Scanned, Step
 from hwswap_map import Flag, Status

@@ -13,7 +13,8 @@ import pytest
 from hwswap.bench.engine_cycles import DATA, INDEXED, goals, measure, measure_file
 from hwswap.compare import operations
 from hwswap.compare.redo import redo
-from hwswap.model.golden import BLKDEV, DISCARD, SOLIDSTATE, VISITS
+from hwswap.model.clusters import BLKDEV, DISCARD, SOLIDSTATE
+from hwswap.model.golden import VISITS
 from hwswap.model.policy import Placement, Policy
 from hwswap.model.rows import SLOTS
 from hwswap.traces import trace

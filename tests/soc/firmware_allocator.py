@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 
-from hwswap.model.golden import BLKDEV
+from hwswap.model.clusters import BLKDEV
 from hwswap.model.rows import SLOTS, free_runs, run
 from hwswap.project.paths import ROOT
 

@@ -9,7 +9,7 @@ import random
 
 import pytest
 from firmware_allocator import Allocator, Judge, Status, compile_library
-from hwswap.model.golden import BLKDEV, DISCARD, SOLIDSTATE
+from hwswap.model.clusters import BLKDEV, DISCARD, SOLIDSTATE
 from hwswap.model.rows import ORDERS, SLOTS, runs
 from hwswap.project.paths import ROOT
 from hwswap.traces import stream, trace

@@ -2,7 +2,8 @@
 """Discards as a kernel does them: of which device, in which order, and when an allocation would not end."""
 
 import pytest
-from hwswap.model.golden import BLKDEV, DISCARD, SOLIDSTATE, VISITS, Allocator
+from hwswap.model.clusters import BLKDEV, DISCARD, SOLIDSTATE
+from hwswap.model.golden import VISITS, Allocator
 from hwswap.model.rows import SLOTS
 from hwswap.stimulus.kernel_discards import KernelDiscards
 from hwswap.traces import trace

@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 from hwswap.compare.check import check
-from hwswap.model.golden import BLKDEV, SOLIDSTATE, VISITS
+from hwswap.model.clusters import BLKDEV, SOLIDSTATE
+from hwswap.model.golden import VISITS
 from hwswap.model.rows import SLOTS
 from hwswap.stimulus import kernel_streams
 from hwswap.stimulus.kernel_discards import KernelDiscards

@@ -3,7 +3,8 @@
 
 import pytest
 from hwswap.kernel import fuzz, fuzz_tally
-from hwswap.model.golden import BLKDEV, SOLIDSTATE, Allocator
+from hwswap.model.clusters import BLKDEV, SOLIDSTATE
+from hwswap.model.golden import Allocator
 from hwswap.rtl import replay
 from hwswap.stimulus import kernel_streams
 from hwswap.traces import stream, trace

@@ -13,9 +13,8 @@ from rich.console import Console
 
 def test_a_call_in_mode_off_takes_less_than_without_patches(folder: Path, kernel_log: Path) -> None:
     """Mode off of the demo, after a recording whose events are off again: one that is on costs some 200."""
-    demo.OUTPUT.mkdir(parents=True, exist_ok=True)
-    collected = demo.Collected()
-    demo.run_guest("short", 1, itertools.count(1), Console(quiet=True), collected, EngineServer(folder, pace="guest"))
+    collected, engine = demo.Collected(), EngineServer(folder, pace="guest")
+    demo.run_guest("short", 1, itertools.count(1), Console(quiet=True), collected, folder, engine)
     machine = Machine(cpus=1, icount=True, disk_mb=64)
     files = {"allocator-bench": (demo.GUEST / "allocator-bench.sh").read_bytes()}
     job = ". /allocator-bench\nswap_on 0 1 2 3 && allocator_bench unpatched 0 2000\n"

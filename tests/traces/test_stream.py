@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 from hwswap.compare import check
-from hwswap.model.golden import BLKDEV, DISCARD, SOLIDSTATE
+from hwswap.model.clusters import BLKDEV, DISCARD, SOLIDSTATE
 from hwswap.model.policy import Policy
 from hwswap.model.rows import SLOTS
 from hwswap.traces import stream, trace

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from hwswap.bench import demo_table, fallbacks
 from hwswap.bench import lines as bench_lines
@@ -22,7 +21,7 @@ from hwswap.guest.machine import counting
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.kernel import ftrace
 from hwswap.kernel.record import TRACE_OFF, to_trace, trace_on
-from hwswap.project import artifacts, paths
+from hwswap.project import artifacts, paths, printed
 from hwswap.results import report, schema
 from hwswap.results.schema import Figure
 from hwswap.rtl import replay
@@ -151,8 +150,7 @@ def run_guest(
     machine = Machine(cpus=1, icount=True, disk_mb=64)
     kernel = artifacts.KERNEL_UNPATCHED if form == "unpatched" else artifacts.KERNEL
     collected.done = False
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console) as progress:
+    with printed.progress_bar(console) as progress:
         what = "with the simulated engine" if engine else "without patches"
         task = progress.add_task(f"step {next(steps)} of {STEPS}: booting Linux {what}", total=None)
 
@@ -173,14 +171,6 @@ def run_guest(
             text = guest.outbox_text()
         progress.update(task, total=1, completed=1)
     return guest.release, text
-
-
-def replay_trace(text: str, release: str, seed: int, console: Console, folder: Path) -> replay.Outcome:
-    """Replay the operations of mode off on the engine alone, for the cycles of each."""
-    path = folder / "off.hwst.gz"
-    with console.status("replaying the decisions of mode off on the engine"):
-        to_trace(text, path, release, "demo, mode off", seed)
-        return replay.replay(path, timeout=300, build=paths.REPLAY_DRIVER)
 
 
 def figures(collected: Collected, splits: Mapping[str, int], checks: Sequence[Check]) -> list[Figure]:
@@ -220,7 +210,9 @@ def run_in(folder: Path, seed: int) -> list[str]:
     with clocked_by_guest(folder / "engine.log") as engine:
         release, text = run_guest("all", seed, steps, console, collected, folder, engine)
     print(f"step {next(steps)} of {STEPS}: replaying the decisions of mode off on the engine", file=sys.stderr)
-    cycles = replay_trace(text, release, seed, console, folder)
+    path = folder / "off.hwst.gz"
+    to_trace(text, path, release, "demo, mode off", seed)
+    cycles = replay.replay(path, timeout=300, build=paths.REPLAY_DRIVER)
     print(f"step {next(steps)} of {STEPS}: large folios on nearly full swap", file=sys.stderr)
     _, runs = fallbacks.boot(seed, 2, NEARLY_FULL, folder / "nearly-full.kernel.log")
     splits = {run["placement"]: fallbacks.split(run) for run in runs}

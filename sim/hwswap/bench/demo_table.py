@@ -21,24 +21,17 @@ def refused(counts: dict[str, int]) -> int:
     return sum(value for name, value in counts.items() if name.startswith("grants_refused_"))
 
 
-def _software(phase: str) -> bool:
-    return phase.endswith("off")
-
-
-def _percent(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.1f} %" if whole else "-"
-
-
 def swap_table(phases: Mapping[str, Any]) -> Table:
     """Return a table of the pages swapped in each mode, by the allocator's way to their slots."""
     title = "The same load in each mode; fragmented: half of all slots freed at random before"
     table = printed.table(title, ("", *(name.replace("-", ", ") for name in PHASES)))
 
-    def row(text: str, value: Callable[[str, dict[str, int]], str]) -> None:
-        table.add_row(text, *(value(name, phases[name].counts()) for name in PHASES))
+    def row(text: str, value: Callable[[dict[str, int]], str], engine: bool = False) -> None:
+        texts = ("-" if engine and name.endswith("off") else value(phases[name].counts()) for name in PHASES)
+        table.add_row(text, *texts)
 
     def counter(text: str, key: str, engine: bool = False) -> None:
-        row(text, lambda name, c: "-" if engine and _software(name) else f"{c[key]:,}")
+        row(text, lambda c: f"{c[key]:,}", engine)
 
     counter("pages swapped out", "pswpout")
     counter("pages swapped in", "pswpin")
@@ -48,25 +41,20 @@ def swap_table(phases: Mapping[str, Any]) -> Table:
     counter("2 MB fall-backs", "swpout_fallback_2048")
     counter("allocations that found slots", "allocations")
     counter("of them by grants", "grant_units", True)
-    row("share by grants", lambda n, c: "-" if _software(n) else _percent(c["grant_units"], c["allocations"]))
+    row("share by grants", lambda c: f"{100 * c['grant_units'] / max(1, c['allocations']):.1f} %", True)
     counter("grants taken", "grants_popped", True)
-    row("grants refused", lambda n, c: "-" if _software(n) else f"{refused(c):,}")
+    row("grants refused", lambda c: f"{refused(c):,}", True)
     counter("empty clusters taken by grants", "grants_claimed", True)
-    row("mirror differences when quiet", lambda n, c: phases[n].verify.rpartition(" ")[2] or "-")
-
-    def verified(name: str, _counts: dict[str, int]) -> str:
-        loads = phases[name].loads
-        wrong = sum(load["mismatches"] for load in loads)
-        return f"{wrong} of {sum(load['verified_bytes'] for load in loads):,}"
-
-    row("bytes wrong, of bytes verified", verified)
+    shown = [phases[name] for name in PHASES]
+    table.add_row("mirror differences when quiet", *(phase.verify.rpartition(" ")[2] or "-" for phase in shown))
+    sums = ([sum(load[key] for load in phase.loads) for key in ("mismatches", "verified_bytes")] for phase in shown)
+    table.add_row("bytes wrong, of bytes verified", *(f"{wrong} of {verified:,}" for wrong, verified in sums))
     return table
 
 
-def average(benches: Mapping[str, Any], name: str, op: str, order: int) -> int | None:
-    """Return the instructions of a call on average, with all that some calls do and others do not."""
-    entry = next(e for e in benches[name] if e["op"] == op and e["order"] == order)
-    return entry["avg"] if entry["n"] else None
+def entry(benches: Mapping[str, Any], name: str, op: str, order: int) -> dict[str, Any]:
+    """Return the line of a call: its instructions on average have all that some calls do and others do not."""
+    return next(e for e in benches[name] if e["op"] == op and e["order"] == order)
 
 
 def bench_table(benches: Mapping[str, Any], fragmented: bool = False) -> Table:
@@ -76,25 +64,13 @@ def bench_table(benches: Mapping[str, Any], fragmented: bool = False) -> Table:
     table = printed.table(f"Guest instructions per call, averages; swap {state}", heads)
     for order in (0, 4, 9):
         for op, verb in (("alloc", "allocate"), ("free", "free")):
-            names = (f"fragmented-{name}" if fragmented else name for name in BENCHES)
-            found = [average(benches, name, op, order) for name in names]
-            if None in found:
+            found = [entry(benches, "fragmented-" * fragmented + name, op, order) for name in BENCHES]
+            if not all(each["n"] for each in found):
                 continue
-            failed = any(
-                e["failed"]
-                for e in benches[f"fragmented-{'hint'}" if fragmented else "hint"]
-                if op == "alloc" == e["op"] and e["order"] == order
-            )
-            unpatched, tuned, grants = found
+            text = f"{verb} order {order}" + ", no room" * bool(op == "alloc" and found[-1]["failed"])
+            unpatched, tuned, grants = (each["avg"] for each in found)
             ratios = f"{tuned / unpatched:.2f}", f"{grants / tuned:.2f}"
-            table.add_row(
-                f"{verb} order {order}" + ", no room" * failed,
-                f"{unpatched:,}",
-                f"{tuned:,}",
-                ratios[0],
-                f"{grants:,}",
-                ratios[1],
-            )
+            table.add_row(text, f"{unpatched:,}", f"{tuned:,}", ratios[0], f"{grants:,}", ratios[1])
     return table
 
 
@@ -102,8 +78,8 @@ def verdict(benches: Mapping[str, Any], splits: Mapping[str, int], tried: int) -
     """Return three sentences: on tuned software, on grants, and on the large folios split of those tried."""
 
     def ratio(op: str, order: int, of: str, to: str, state: str = "") -> str:
-        after, before = (average(benches, state + name, op, order) for name in (of, to))
-        return f"{after / before:.2f}" if after and before else "none"
+        after, before = (entry(benches, state + name, op, order) for name in (of, to))
+        return f"{after['avg'] / before['avg']:.2f}" if after["n"] and before["n"] else "none"
 
     tuned = (
         f"Tuned software, which takes the same slots, needs {ratio('alloc', 0, 'off', 'unpatched')} of the unpatched "
@@ -119,12 +95,6 @@ def verdict(benches: Mapping[str, Any], splits: Mapping[str, int], tried: int) -
         f"software {splits['wide']:,}, grants that keep a cluster to one order {splits['indexed']:,}."
     )
     return [tuned, grants, full]
-
-
-def split_table(splits: Mapping[str, int], of: int) -> Table:
-    """Return a table of the large folios that were split, by placement."""
-    title = f"Large folios split, of {of:,}; two devices 92 % full; linux: tuned, the same slots as unpatched"
-    return printed.table(title, ("", *splits), [("split", *(f"{split:,}" for split in splits.values()))])
 
 
 def cycles_table(cycles: Mapping[str, Any]) -> Table:
@@ -176,7 +146,9 @@ def show(collected: Any, cycles: Mapping[str, Any], splits: Mapping[str, int], o
     """Print all tables and the notes, from the guests' output and the replay's report."""
     benches = collected.benches
     tables = (swap_table(collected.phases), bench_table(benches), bench_table(benches, True), cycles_table(cycles))
-    for table in (*tables, split_table(splits, of)):
+    title = f"Large folios split, of {of:,}; two devices 92 % full; linux: tuned, the same slots as unpatched"
+    split = printed.table(title, ("", *splits), [("split", *(f"{split:,}" for split in splits.values()))])
+    for table in (*tables, split):
         console.print(table)
     for note in notes(benches, collected.tick_us):
         console.print(f"- {note}", highlight=False)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import track
 
 from hwswap.bench import targets
 from hwswap.bench.targets import Target
@@ -43,12 +43,8 @@ class Cycles(Counter[int]):
 
     def percentile(self, percent: int) -> int:
         """Return the smallest number that so many per cent of all are not above; 0 when there is none."""
-        below, all_ = 0, self.total()
-        for value in sorted(self):
-            below += self[value]
-            if below * 100 >= all_ * percent:
-                return value
-        return 0
+        ordered = sorted(self.elements())
+        return ordered[-(-len(ordered) * percent // 100) - 1] if ordered else 0
 
     def said(self) -> str:
         """Return median, 99th percentile and the most."""
@@ -172,12 +168,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Measure the traces that were named, or all that are recorded; return the exit status, 1 if a target is missed."""
     files = options.files or trace.of_one_cpu(DATA)
-    found = []
-    with Progress(console=Console(stderr=True), transient=True) as progress, ProcessPoolExecutor(options.jobs) as pool:
-        task = progress.add_task("measuring", total=len(files))
-        for pair in pool.map(measure_file, files):
-            found.append(pair)
-            progress.advance(task)
+    with ProcessPoolExecutor(options.jobs) as pool:
+        console, measured = Console(stderr=True), pool.map(measure_file, files)
+        found = list(track(measured, "measuring", len(files), console=console, transient=True))
     linux, indexed = ([pair[at] for pair in found] for at in (0, 1))
     sums = together(linux, "all"), together(indexed, "all, indexed")
     if not options.files:

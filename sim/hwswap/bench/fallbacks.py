@@ -10,10 +10,11 @@ What a placement does to swap in the long run shows in CHURN_MB, some hours of a
 second: without a clock that counts instructions, as that is faster, and with a CPU more for the thread that grants.
 """
 
+import itertools
 import json
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -70,13 +71,8 @@ Run = tuple[int, str]
 
 def runs(seed: int, devices: int, percents: Sequence[int]) -> list[Run]:
     """Return the runs of a guest."""
-    found = [(percent, placement) for percent in percents for placement in PLACEMENTS]
-    return found + [
-        (percent, placement)
-        for percent in percents
-        for placement in RTL_PLACEMENTS
-        if seed == SEEDS[0] and (devices, percent) == RTL_CASE
-    ]
+    by_engine = [percent for percent in percents if seed == SEEDS[0] and (devices, percent) == RTL_CASE]
+    return [*itertools.product(percents, PLACEMENTS), *itertools.product(by_engine, RTL_PLACEMENTS)]
 
 
 def job(seed: int, devices: int, wanted: Sequence[Run], churn: int = 0) -> str:
@@ -102,22 +98,13 @@ def entries(seed: int, devices: int, wanted: Sequence[Run], output: str) -> list
             continue
         kind, placement, percent = words[:3]
         where = f"{placement}, {percent} % full, seed {seed}"
-        entry = found.setdefault(
-            (placement, percent),
-            {
-                "placement": placement,
-                "devices": devices,
-                "percent": int(percent),
-                "seed": seed,
-                "whole": {},
-                "split": {},
-                "ticks": 0,
-            },
-        )
+        facts = {"placement": placement, "devices": devices, "percent": int(percent), "seed": seed}
+        counts = {"whole": Counter(), "split": Counter(), "ticks": 0}
+        entry = found.setdefault((placement, percent), facts | counts)
         sign = 1 if words[3] == "after" else -1
         if kind == "@count":
             for name, value in (("whole", words[5]), ("split", words[6])):
-                entry[name][words[4]] = entry[name].get(words[4], 0) + sign * int(value)
+                entry[name][words[4]] += sign * int(value)
         elif kind == "@ticks":
             entry["ticks"] += sign * int(words[4])
         elif kind == "@mix":
@@ -198,7 +185,7 @@ def grouped(report: dict[str, Any]) -> dict[tuple[int, int, str], list[Entry]]:
 
     return {
         (devices, percent, order[place]): list(group)
-        for (devices, percent, place), group in groupby(sorted(report["runs"], key=key), key=key)
+        for (devices, percent, place), group in itertools.groupby(sorted(report["runs"], key=key), key=key)
     }
 
 

@@ -43,8 +43,6 @@ from hwswap.rtl.device_server import CLOCK_MHZ, EngineServer, clocked_by_guest
 
 OUTPUT = paths.BUILD / "bench-offload"
 GUEST = paths.ROOT / "sim/guest"
-Backend = Literal["none", "software", "engine"]
-"""The source of grants: none, hwswap_softgrants, or the Verilated engine."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,8 @@ class Column:
     """A kernel, its backend of grants, and its way to find a place without one."""
 
     kernel: artifacts.Artifact = artifacts.KERNEL
-    backend: Backend = "none"
+    backend: Literal["none", "software", "engine"] = "none"
+    """The source of grants: none, hwswap_softgrants, or the Verilated engine."""
     large_search: int = 0
     known: bool = False
 
@@ -215,56 +214,51 @@ def grants(by_thread: dict[int, float]) -> Iterator[Figure]:
 
 def save(report: dict[str, Any]) -> Iterator[Result]:
     """Write the results of the parts that were measured, and yield them."""
-    if found := report.get("calls"):
-        states = STATES | {FAIL: "no room"}
-        facts = {
-            "command": "make bench-offload PART=calls" + " SHORT=1" * found["short"],
-            "platform": f"{counting(found['linux'])}; four RAM disks of 128 MB; engine: the RTL as a PCI device, "
-            f"{CLOCK_MHZ} MHz, {EngineServer.latency} cycles a transfer; grants: by a thread between the calls; "
-            f"means of the seeds {', '.join(map(str, found['seeds']))}",
-            "short": found["short"],
-        }
-        named = [(line["column"], states[line["state"]], line) for line in found["bench"]]
-        yield schema.save(
-            "calls",
-            lines.figures(named),
-            title="Calls of the allocator",
-            leaves_out="waiting, cache misses, what the engine or its thread does itself",
-            kernel=True,
-            **facts,
-        )
-        yield schema.save(
-            "calls-all",
-            [*all_work(named), *grants(found["thread"])],
-            title="All that ran, by calls, and rare calls",
-            leaves_out="waiting, cache misses; column engine, which needs time between calls",
-            kernel=True,
-            **facts,
-        )
-    if found := report.get("walk"):
-        yield schema.save(
-            "longest-calls",
-            walk.figures(found),
-            title="Longest calls",
-            command="make bench-offload PART=walk" + " SHORT=1" * found["short"],
-            platform=f"{counting(found['linux'])}; swap that is full but for a slot in each cluster; order 4",
-            leaves_out="waiting, cache misses",
-            kernel=True,
-            short=found["short"],
-        )
-    if found := report.get("fallbacks"):
-        sizes, seeds = (", ".join(map(str, values)) for values in (fallbacks.SIZES, fallbacks.SEEDS))
-        yield schema.save(
-            "fall-backs",
-            fallbacks.figures(found),
-            title="Large folios that are split",
-            command="make bench-offload PART=fall-backs" + " SHORT=1" * found["short"],
-            platform=f"{counting(found['linux'])}; RAM disks, 256 MB together; folios of {sizes} kB, mix changes; "
-            f"mean of seeds {seeds}; churn on two CPUs: no count of instructions, seed {fallbacks.SEEDS[0]}",
-            leaves_out="other loads, other sizes of swap",
-            kernel=True,
-            short=found["short"],
-        )
+    for part, found in report.items():
+        short, guest = found["short"], counting(found["linux"])
+        facts = {"command": f"make bench-offload PART={part}" + " SHORT=1" * short, "kernel": True, "short": short}
+        if part == "calls":
+            states = STATES | {FAIL: "no room"}
+            named = [(line["column"], states[line["state"]], line) for line in found["bench"]]
+            facts["platform"] = (
+                f"{guest}; four RAM disks of 128 MB; engine: the RTL as a PCI device, "
+                f"{CLOCK_MHZ} MHz, {EngineServer.latency} cycles a transfer; grants: by a thread between the calls; "
+                f"means of the seeds {', '.join(map(str, found['seeds']))}"
+            )
+            yield schema.save(
+                "calls",
+                lines.figures(named),
+                title="Calls of the allocator",
+                leaves_out="waiting, cache misses, what the engine or its thread does itself",
+                **facts,
+            )
+            yield schema.save(
+                "calls-all",
+                [*all_work(named), *grants(found["thread"])],
+                title="All that ran, by calls, and rare calls",
+                leaves_out="waiting, cache misses; column engine, which needs time between calls",
+                **facts,
+            )
+        elif part == "walk":
+            yield schema.save(
+                "longest-calls",
+                walk.figures(found),
+                title="Longest calls",
+                platform=f"{guest}; swap that is full but for a slot in each cluster; order 4",
+                leaves_out="waiting, cache misses",
+                **facts,
+            )
+        else:
+            sizes, seeds = (", ".join(map(str, values)) for values in (fallbacks.SIZES, fallbacks.SEEDS))
+            yield schema.save(
+                "fall-backs",
+                fallbacks.figures(found),
+                title="Large folios that are split",
+                platform=f"{guest}; RAM disks, 256 MB together; folios of {sizes} kB, mix changes; "
+                f"mean of seeds {seeds}; churn on two CPUs: no count of instructions, seed {fallbacks.SEEDS[0]}",
+                leaves_out="other loads, other sizes of swap",
+                **facts,
+            )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -287,7 +281,7 @@ def run(options: argparse.Namespace) -> int:
     if options.part in ("all", "walk"):
         report["walk"] = walk.measure(OUTPUT, options.short)
     if options.part in ("all", "fall-backs"):
-        report["fallbacks"] = fallbacks.measure(OUTPUT, options.short)
+        report["fall-backs"] = fallbacks.measure(OUTPUT, options.short)
     console = Console(width=170)
     for result in save(report):
         console.print(tables.view(result.title, result.figures))
@@ -296,8 +290,8 @@ def run(options: argparse.Namespace) -> int:
         wanted += offload_targets.calls(figures(report["calls"]))
     if "walk" in report:
         wanted += walk.wanted(report["walk"])
-    if "fallbacks" in report:
-        wanted += offload_targets.fallbacks(fallbacks.rates(report["fallbacks"]))
+    if "fall-backs" in report:
+        wanted += offload_targets.fallbacks(fallbacks.rates(report["fall-backs"]))
     console.print(targets.table(wanted))
     missed = [target.name for target in wanted if not target.met]
     for name in missed:

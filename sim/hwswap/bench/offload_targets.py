@@ -74,10 +74,7 @@ def calls(figures: Figures) -> list[Target]:
         found.append(_share(name, before, e[figure], TUNED.get((op, order, state), 1.0)))
 
     def pair(op: str, order: int, state: str, figure: str = "avg") -> tuple[float, float]:
-        return (
-            figures["unpatched", op, order, state][figure],
-            figures["grants", op, order, state][figure],
-        )
+        return figures["unpatched", op, order, state][figure], figures["grants", op, order, state][figure]
 
     found.append(_more("grants, allocate order 0, empty, average", *pair("alloc", 0, "empty"), 25))
     found.append(_more("grants, free order 0, empty, average", *pair("free", 0, "empty"), 30))

@@ -167,10 +167,9 @@ def workers(options: argparse.Namespace) -> Iterator[Client]:
 
 def figures(point: Point, row: dict[str, Any]) -> list[schema.Figure]:
     """Return a point's cycles, and how many of its allocations fall back."""
-    fall_back = {"of": row["tried"]}
     return [
         schema.Figure(point.what, f"{point.engine}, cycles", row["cycles"], "cycles per operation", {}, 0),
-        schema.Figure(point.what, f"{point.engine}, fall back", row["failed"], "allocations", fall_back),
+        schema.Figure(point.what, f"{point.engine}, fall back", row["failed"], "allocations", {"of": row["tried"]}),
     ]
 
 

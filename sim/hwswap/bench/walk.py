@@ -99,9 +99,8 @@ def figures(report: dict[str, Any]) -> list[Figure]:
 
 def wanted(report: dict[str, Any]) -> list[Target]:
     """Return the targets: a wide search is bounded at any size."""
-    found = []
-    for (_, call, gib), line in report["lines"].items():
-        if call == "wide":
-            name = f"longest call, wide search, {gib} GiB"
-            found.append(Target(name, f"{line['max']:,}", f"at most {MOST:,}", line["max"] <= MOST))
-    return found
+    longest = {gib: line["max"] for (_, call, gib), line in report["lines"].items() if call == "wide"}
+    return [
+        Target(f"longest call, wide search, {gib} GiB", f"{most:,}", f"at most {MOST:,}", most <= MOST)
+        for gib, most in longest.items()
+    ]

@@ -4,15 +4,14 @@
 import argparse
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from hwswap.cli import bench, report, soc, traces, verify
+from hwswap.cli import modules, report, traces
 from hwswap.cli.parser import Commands, Parser
-from hwswap.model.follower import Mismatch
 from hwswap.project import arguments, retries
 
 ERR = Console(stderr=True, highlight=False)
@@ -35,11 +34,11 @@ class Completion(argparse.Action):
 
 
 ABOUT = "A hardware engine for the Linux swap allocator: traces, a model, measurements, checks, and a SoC."
-PARTS = tuple(part.add_commands for part in (traces, bench, verify, report, soc))
+COMMANDS = traces.COMMANDS | modules.COMMANDS | report.COMMANDS
 
 
-def parser(prog: str = "hwswap", about: str = ABOUT, parts: Sequence[Callable[[Commands], None]] = PARTS) -> Parser:
-    """Return a command line's parser; `parts` add its commands."""
+def parser(prog: str = "hwswap", about: str = ABOUT, commands: Commands = COMMANDS) -> Parser:
+    """Return a command line's parser."""
     top = Parser(prog=prog, description=about)
     top.add_argument(
         "--print-completion",
@@ -47,9 +46,7 @@ def parser(prog: str = "hwswap", about: str = ABOUT, parts: Sequence[Callable[[C
         choices=("bash", "zsh"),
         help="print what that shell completes this command line by, and end",
     )
-    commands = top.add_subparsers(required=True, metavar="COMMAND")
-    for add_commands in parts:
-        add_commands(commands)
+    top.add_commands(commands)
     return top
 
 
@@ -75,15 +72,10 @@ def _run(arguments: Sequence[str] | None, top: Parser) -> int:
     try:
         options = top.parse_args(arguments)
         return options.run(options)
-    except Mismatch as mismatch:
-        ERR.print(f"hwswap: the trace has {mismatch.expected}, the golden model {mismatch.got}", markup=False)
-        return 1
-    except OSError as error:
-        said = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    except (OSError, RuntimeError, ValueError) as error:
+        named = isinstance(error, OSError) and error.filename
+        said = f"{error.filename}: {error.strerror}" if named else error
         ERR.print(f"hwswap: {said}", soft_wrap=True, markup=False)
-        return 2
-    except (RuntimeError, ValueError) as error:
-        ERR.print(f"hwswap: {error}", soft_wrap=True, markup=False)
         return 2
     except KeyboardInterrupt:
         ERR.print("hwswap: interrupted")

@@ -1,32 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options that mean the same in every command that has them."""
 
-import argparse
 import secrets
 from pathlib import Path
 
+from hwswap.cli.parser import Parser, argument
 from hwswap.project import arguments, paths
 from hwswap.project.arguments import count
 
-
-def seed(parser: argparse.ArgumentParser, _: object = None) -> None:
-    """Add --seed."""
-    said = "seed of everything random (default: 1)"
-    parser.add_argument("--seed", type=arguments.seed, default=1, metavar="N", help=said)
-
-
-def drawn_seed(parser: argparse.ArgumentParser, _: object = None) -> None:
-    """Add --seed; where none is given, one is drawn, which the command prints."""
-    said = "seed of everything random (default: a new one, which is printed)"
-    parser.add_argument("--seed", type=arguments.seed, default=secrets.randbits(32), metavar="N", help=said)
-
-
-def short(parser: argparse.ArgumentParser, _: object = None) -> None:
-    """Add --short."""
-    parser.add_argument("--short", action="store_true", help="the short form: less of everything, in less time")
+SEED = {"type": arguments.seed, "metavar": "N"}
+seed = argument("--seed", **SEED, default=1, help="seed of everything random (default: 1)")
+drawn_seed = argument(
+    "--seed",
+    **SEED,
+    default=secrets.randbits(32),
+    help="seed of everything random (default: a new one, which is printed)",
+)
+short = argument("--short", action="store_true", help="the short form: less of everything, in less time")
+output_file = argument("-o", "--output", type=arguments.new_file, required=True, metavar="FILE", help="file to write")
 
 
-def jobs(parser: argparse.ArgumentParser, made: object = None) -> None:
+def jobs(parser: Parser, made: object) -> None:
     """Add --jobs; the default is JOBS of the command's module `made`, or 2."""
     default = getattr(made, "JOBS", 2)
     parser.add_argument(
@@ -34,17 +28,8 @@ def jobs(parser: argparse.ArgumentParser, made: object = None) -> None:
     )
 
 
-def output_folder(parser: argparse.ArgumentParser, made: object = None) -> None:
+def output_folder(parser: Parser, made: object) -> None:
     """Add --output; the default is OUTPUT of the command's module `made`, without which it has to be given."""
     default: Path | None = getattr(made, "OUTPUT", None)
-    said = (
-        "folder to write to" if default is None else f"folder to write to (default: {default.relative_to(paths.ROOT)})"
-    )
-    parser.add_argument(
-        "-o", "--output", type=Path, default=default, required=default is None, metavar="DIR", help=said
-    )
-
-
-def output_file(parser: argparse.ArgumentParser, _: object = None) -> None:
-    """Add --output, which has to be given."""
-    parser.add_argument("-o", "--output", type=arguments.new_file, required=True, metavar="FILE", help="file to write")
+    said = "folder to write to" + (f" (default: {default.relative_to(paths.ROOT)})" if default else "")
+    parser.add_argument("-o", "--output", type=Path, default=default, required=not default, metavar="DIR", help=said)

@@ -5,24 +5,25 @@ import argparse
 import importlib
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from types import ModuleType
 from typing import Any, NoReturn
 
 Run = Callable[[argparse.Namespace], int]
 """A function that does a command's work and returns the exit status."""
 
-Commands = argparse._SubParsersAction
-"""An object that takes further commands."""
-
-
 Adder = Callable[["Parser", object], None]
 """A function that adds an argument to a command that is this function or module."""
+
+Fill = Callable[["Parser"], Run]
+"""A function that imports a command, adds its arguments to the parser it is given, and returns what does the work."""
+
+Commands = dict[str, tuple[str, "Fill | Commands"]]
+"""Name -> its line in the help, and what fills the command in, or the commands that it has itself."""
 
 
 class Parser(argparse.ArgumentParser):
     """A parser that imports its command, and has its arguments, from when it is used."""
 
-    def __init__(self, *args: Any, fill: Callable[["Parser"], Run] | None = None, **options: Any) -> None:
+    def __init__(self, *args: Any, fill: Fill | None = None, **options: Any) -> None:
         """Take argparse's arguments; `fill` adds the command's own and returns the function that does its work."""
         super().__init__(*args, formatter_class=argparse.RawDescriptionHelpFormatter, **options)
         self._fill = fill
@@ -44,7 +45,7 @@ class Parser(argparse.ArgumentParser):
         self.fill()
         yield self
         for action in self._actions:
-            if isinstance(action, Commands):
+            if isinstance(action, argparse._SubParsersAction):
                 for parser in action.choices.values():
                     yield from parser.fill_all()
 
@@ -59,42 +60,36 @@ class Parser(argparse.ArgumentParser):
         """End with one sentence: the usage of a command with many options would hide it."""
         self.exit(2, f"hwswap: {message} (see {self.prog} --help)\n")
 
-    def describe(self, what: ModuleType | Run | str) -> None:
-        """Set the command's description in the help: the text, or the docstring of its module or function."""
-        text = what if isinstance(what, str) else what.__doc__ or ""
+    def describe(self, text: str | None) -> None:
+        """Set the command's description in the help."""
         # In a format string % has a meaning.
-        self.description = inspect.cleandoc(text).replace("%", "%%")
+        self.description = inspect.cleandoc(text or "").replace("%", "%%")
 
-
-def group(commands: Commands, name: str, text: str) -> Commands:
-    """Add a command that has commands of its own, and return the object for these; `text` is its line in the help."""
-    return commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.").add_subparsers(
-        required=True, metavar="COMMAND"
-    )
-
-
-def command(commands: Commands, name: str, text: str, fill: Callable[[Parser], Run]) -> None:
-    """Add a command; `text` is its line in the help.
-
-    `fill` imports it, adds its arguments to the parser it is given, and returns the function that does the work.
-    """
-    commands.add_parser(name, help=text, fill=fill)
+    def add_commands(self, table: Commands) -> None:
+        """Add commands, of which one has to be named."""
+        commands = self.add_subparsers(required=True, metavar="COMMAND")
+        for name, (text, what) in table.items():
+            if isinstance(what, dict):
+                group = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+                group.add_commands(what)
+            else:
+                commands.add_parser(name, help=text, fill=what)
 
 
 def argument(*names: str, **options: Any) -> Adder:
     """Return a function that adds an argument."""
 
-    def add(parser: Parser, _: object = None) -> None:
+    def add(parser: Parser, _: object) -> None:
         parser.add_argument(*names, **options)
 
     return add
 
 
-def of_function(run: Run, *adders: Adder) -> Callable[[Parser], Run]:
+def of_function(run: Run, *adders: Adder) -> Fill:
     """Return a function that fills in a command that is a function; its docstring is the command's description."""
 
     def fill(parser: Parser) -> Run:
-        parser.describe(run)
+        parser.describe(run.__doc__)
         for add in adders:
             add(parser, run)
         return run
@@ -108,7 +103,7 @@ def of_module(
     about: str = "",
     run: str = "run",
     arguments: str | None = "add_arguments",
-) -> Callable[[Parser], Run]:
+) -> Fill:
     """Return a function that fills in a command that is a module, imported when the command is asked for.
 
     Args:
@@ -121,7 +116,7 @@ def of_module(
 
     def fill(parser: Parser) -> Run:
         made = importlib.import_module(name)
-        parser.describe(about or made)
+        parser.describe(about or made.__doc__)
         if arguments:
             getattr(made, arguments)(parser)
         for add in shared:

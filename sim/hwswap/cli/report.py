@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from hwswap.cli import options
-from hwswap.cli.parser import Commands, Parser, argument, command, of_function, of_module
+from hwswap.cli.parser import Commands, Parser, argument, of_function, of_module
 from hwswap.results import schema
 
 
@@ -44,7 +44,7 @@ def report_command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def add_where(parser: Parser, _: object = None) -> None:
+def add_where(parser: Parser, _: object) -> None:
     """Add where a sweep runs, unless on this machine."""
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask scheduler that runs, as tcp://host:8786")
@@ -64,10 +64,8 @@ REPORT = of_function(
 )
 FILE = argument("file", type=Path, help="the sweep, TOML: sim/sweeps/example.toml is one with remarks")
 SWEEP = of_module("hwswap.bench.sweep", FILE, add_where, options.jobs, arguments=None)
-
-
-def add_commands(commands: Commands) -> None:
-    """Add the commands of this group."""
-    command(commands, "compare", "put the figures of two folders of results beside each other", COMPARE)
-    command(commands, "report", "write a page of all figures, beside those on record", REPORT)
-    command(commands, "sweep", "measure a grid of engines, loads, policies, latencies and seeds", SWEEP)
+COMMANDS: Commands = {
+    "compare": ("put the figures of two folders of results beside each other", COMPARE),
+    "report": ("write a page of all figures, beside those on record", REPORT),
+    "sweep": ("measure a grid of engines, loads, policies, latencies and seeds", SWEEP),
+}

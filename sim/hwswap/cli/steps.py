@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hwswap.cli import main as top
 from hwswap.cli.options import count, jobs, output_folder, seed, short
-from hwswap.cli.parser import Adder, Commands, Parser, argument, command, of_function, of_module
+from hwswap.cli.parser import Adder, Commands, Parser, argument, of_function, of_module
 
 
 def check_board(chosen: argparse.Namespace) -> int:
@@ -41,7 +41,7 @@ BOARD = of_function(check_board, argument("board"), argument("cpu"))
 TIMING = of_function(show_timing, argument("folder", type=Path, help="what `make bitstream` made"))
 FMAX = "hwswap_soc.fpga.engine_fmax"
 
-STEPS = {
+STEPS: Commands = {
     "formal": ("prove parts of the engine", of_module("hwswap.verify.formal", short, seed, output_folder)),
     "mutate": ("try mutants on the engine's checks", of_module("hwswap.verify.mutate", short, jobs, arguments=None)),
     "coverage": ("tell what the simulations reach", of_module("hwswap.verify.rtl_coverage", short, arguments=None)),
@@ -60,18 +60,11 @@ STEPS = {
         of_module("hwswap_soc.boards.bitstreams", placements(2, "board")),
     ),
 }
-"""Name -> its line in the help, and the function that fills it in."""
-
-
-def add_commands(commands: Commands) -> None:
-    """Add all steps."""
-    for name, (text, fill) in STEPS.items():
-        command(commands, name, text, fill)
 
 
 def parser() -> Parser:
     """Return the command line's parser."""
-    return top.parser("python -m hwswap.cli.steps", __doc__ or "", [add_commands])
+    return top.parser("python -m hwswap.cli.steps", __doc__ or "", STEPS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

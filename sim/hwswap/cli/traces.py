@@ -3,14 +3,15 @@
 
 import argparse
 import json
+from collections import Counter
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import track
 from rich.table import Table
 
 from hwswap.cli import options as shared
-from hwswap.cli.parser import Commands, Parser, argument, command, group, of_function
+from hwswap.cli.parser import Commands, Parser, argument, of_function
 from hwswap.compare import check
 from hwswap.kernel import convert
 from hwswap.project import arguments
@@ -38,13 +39,10 @@ def info(options: argparse.Namespace) -> int:
         **{f"made by: {name}": value for name, value in sorted(header.commits.items())},
         **{name.replace("_", " "): f"{number:,}" for name, number in header.counts.items() if number},
     }
-    by_order: dict[int, list[int]] = {}
-    for record in loaded.records:
-        if record.op == trace.Op.ALLOC:
-            tally = by_order.setdefault(record.order, [0, 0])
-            tally[record.type == trace.FAILED] += 1
-    for order, (good, failed) in sorted(by_order.items()):
-        rows[f"order {order}"] = f"{good:,} allocated, {failed:,} failed"
+    allocations = [record for record in loaded.records if record.op == trace.Op.ALLOC]
+    tally = Counter((record.order, record.type == trace.FAILED) for record in allocations)
+    for order in sorted({record.order for record in allocations}):
+        rows[f"order {order}"] = f"{tally[order, False]:,} allocated, {tally[order, True]:,} failed"
     for name, value in rows.items():
         table.add_row(name, value)
     OUT.print(table)
@@ -122,30 +120,22 @@ def stream_command(options: argparse.Namespace) -> int:
     shape = stream.Shape(
         options.seed, options.ops, options.devices, options.cpus, options.clusters, options.span, features
     )
-    making = stream.Stream(shape)
-    records = []
-    with Progress(console=ERR, transient=True) as progress:
-        task = progress.add_task("generating", total=options.ops)
-        for item in making:
-            records.append(item)
-            if not len(records) % 4096:
-                progress.update(task, completed=len(records))
+    records = list(track(stream.Stream(shape), "generating", options.ops, console=ERR, transient=True))
     trace.write(options.output, stream.header(shape), records)
     OUT.print(f"{options.output}: {shape}", soft_wrap=True)
     return 0
 
 
-def add_shape(parser: Parser, _: object = None) -> None:
+def add_shape(parser: Parser, _: object) -> None:
     """Add the sizes of a stream."""
-    defaults = {name: spec.default for name, spec in stream.Shape.__dataclass_fields__.items()}
     for name, text in (
         ("devices", "swap devices at most"),
         ("cpus", "CPUs that allocate"),
         ("clusters", "clusters of the engine"),
         ("span", "clusters of one device at most"),
     ):
-        what = f"{text} (default: {defaults[name]})"
-        parser.add_argument(f"--{name}", type=int, default=defaults[name], metavar="N", help=what)
+        default = getattr(stream.Shape, name)
+        parser.add_argument(f"--{name}", type=int, default=default, metavar="N", help=f"{text} (default: {default})")
 
 
 TRACE = argument("file", type=Path, help="a trace, .hwst or .hwst.gz")
@@ -181,14 +171,14 @@ STREAM = of_function(
     add_shape,
     argument("--with", dest="features", default="", metavar="LIST", help=FEATURES),
 )
-
-
-def add_commands(commands: Commands) -> None:
-    """Add the commands of this group."""
-    actions = group(commands, "trace", "show, check, record and replay traces")
-    command(actions, "info", "show what a trace holds", INFO)
-    command(actions, "check", "compare a trace with the golden model", CHECK)
-    command(actions, "record", "record a trace from Linux in the virtual machine", RECORD)
-    command(actions, "convert", "make one trace of another, or of tracepoint text", CONVERT)
-    command(actions, "replay", "replay a trace on the Verilated RTL", REPLAY)
-    command(commands, "stream", "write a random stream as a trace", STREAM)
+ACTIONS: Commands = {
+    "info": ("show what a trace holds", INFO),
+    "check": ("compare a trace with the golden model", CHECK),
+    "record": ("record a trace from Linux in the virtual machine", RECORD),
+    "convert": ("make one trace of another, or of tracepoint text", CONVERT),
+    "replay": ("replay a trace on the Verilated RTL", REPLAY),
+}
+COMMANDS: Commands = {
+    "trace": ("show, check, record and replay traces", ACTIONS),
+    "stream": ("write a random stream as a trace", STREAM),
+}

@@ -10,9 +10,7 @@ Where the outcome depends on what only the kernel could know, the trace is follo
 its cause. On one CPU there is no cause but memory, sleep and reclaim.
 """
 
-from collections.abc import Callable
-
-from hwswap_map import Flag, Status
+from hwswap_map import Flag
 
 from hwswap.compare.forced_lists import (
     GONE,
@@ -25,8 +23,8 @@ from hwswap.compare.forced_lists import (
     Lists,
     Running,
 )
-from hwswap.compare.operations import in_use, step
-from hwswap.compare.outcome import Difference, Outcome, place
+from hwswap.compare.operations import compare
+from hwswap.compare.outcome import place
 from hwswap.model.follower import Mismatch
 from hwswap.model.rows import BLOCK, SLOTS
 from hwswap.model.steps import (
@@ -41,8 +39,8 @@ from hwswap.model.steps import (
     Turn,
     Visit,
 )
-from hwswap.traces.records import AT_ONCE, FAILED, FIRST_DETAIL, NO_MEMORY, Op, Record
-from hwswap.traces.trace import ClusterMap, Trace
+from hwswap.traces.records import AT_ONCE, FAILED, FIRST_DETAIL, NAMES, NO_MEMORY, Op, Record
+from hwswap.traces.trace import Trace
 
 SOON = 64
 """The most records by which an event can come late."""
@@ -54,58 +52,21 @@ class ForcedReplay(Lists):
     def __init__(self, trace: Trace) -> None:
         """Prepare an empty model for a trace."""
         super().__init__(trace)
-        self.clusters = ClusterMap()
         self.loose: dict[int, set[int]] = {}
         self.went: dict[int, int] = {}
         """Devices that are going, and the records that say so."""
-        self.at = 0
-        self.handlers: dict[int, Callable[[Record], None]] = {
-            Op.BEGIN: self.begin,
-            Op.END: self.end,
-            Op.VISIT: self.visit,
-            Op.REFUSED: self.refused,
-            Op.SCANNED: self.scanned,
-            Op.ISOLATE: self.isolate,
-            Op.SKIP: self.skip,
-            Op.TABLE: self.table,
-            Op.HALF_USED: self.half_used,
-            Op.RECLAIM: self.reclaim,
-            Op.RECLAIMED: self.reclaimed,
-            Op.MOVE: self.move,
-            Op.AVAILABLE: self.available,
-            Op.ALLOC: self.alloc,
-            Op.FREE: self.free,
-            Op.DISCARD_TAKE: self.discard_take,
-        }
-
-    def replay(self) -> Outcome:
-        """Replay all records, up to the first difference."""
-        for number, record in enumerate(self.trace.records):
-            self.at = number
-            try:
-                self.record(record)
-            except Mismatch as mismatch:
-                self.outcome.difference = Difference(number, record, mismatch.expected, mismatch.got)
-                return self.outcome
-        if not self.running and (faults := self.model.faults()):
-            raise AssertionError(f"the model contradicts itself after the trace: {faults[0]}")
-        return self.outcome
+        self.at = -1
 
     def record(self, record: Record) -> None:
-        """Carry out a record, or compare it."""
-        handler = self.handlers.get(record.op)
-        if handler is not None:
-            handler(record)
+        """Carry out a record, or compare it: allocations, frees, discards and details by the method of their name."""
+        self.at += 1
+        if record.op >= FIRST_DETAIL or record.op in (Op.ALLOC, Op.FREE, Op.DISCARD_TAKE):
+            getattr(self, NAMES[record.op])(record)
             return
-        assert record.op < FIRST_DETAIL
-        if record.op == Op.SWAPOFF and (left := in_use(self.model, record.type)):
-            raise Mismatch("the device gone", f"still has {left} slots in use")
         self.unsettled.add(record.type)
         if record.op == Op.SWAPOFF_BEGIN:
             self.went[record.type] = self.at
-        status = step(self.model, self.clusters, record)
-        if status != Status.OK:
-            raise Mismatch("it done", f"refuses it with {status.name}")
+        compare(self.model, self.clusters, record)
         if record.op == Op.SWAPOFF:
             self.unsettled.discard(record.type)
 
@@ -178,26 +139,24 @@ class ForcedReplay(Lists):
     def refused(self, record: Record) -> None:
         """Compare that a remembered place cannot be used."""
         running = self.run(record)
-        self.at_place(running, record)
+        waits, remembered = running.step, f"offset {record.a} of device {record.type} remembered"
+        if not isinstance(waits, Resume):
+            raise self.unexpected(running, remembered)
+        if (waits.device.type, waits.offset) != (record.type, record.a):
+            raise Mismatch(remembered, f"{waits.offset} of {waits.device.type}")
         running.advance()
         if isinstance(running.step, Attempt):
             raise Mismatch(f"offset {record.a} refused", "scans its cluster")
 
-    @staticmethod
-    def at_place(running: Running, record: Record) -> None:
-        """Insist that the search goes on at the remembered place that the record names."""
-        waits = running.step
-        if not isinstance(waits, Resume):
-            raise ForcedReplay.unexpected(running, f"offset {record.a} of device {record.type} remembered")
-        if (waits.device.type, waits.offset) != (record.type, record.a):
-            raise Mismatch(
-                f"offset {record.a} of device {record.type} remembered", f"{waits.offset} of {waits.device.type}"
-            )
-
     def isolate(self, record: Record) -> None:
-        """Compare the cluster that is taken off a list."""
+        """Compare the cluster that is taken off a list.
+
+        Outside an allocation it is one of FULL, for the reclaim that goes on in the background (`swap_reclaim_work`).
+        """
         if not record.c:
-            self.isolate_full(record)
+            if record.b != Flag.FULL:
+                raise Mismatch("a cluster isolated outside an allocation", "knows that of FULL only")
+            self.first(record, self.loose.setdefault(record.type, set()))
             return
         running = self.run(record)
         waits = running.step
@@ -209,12 +168,6 @@ class ForcedReplay(Lists):
                 f"a look at {asked}", f"looks at {waits.flag.name}[{waits.order}] of device {waits.device.type}"
             )
         running.advance(self.first(record, running.skipped))
-
-    def isolate_full(self, record: Record) -> None:
-        """Take a cluster off FULL for the reclaim that goes on in the background (`swap_reclaim_work`)."""
-        if record.b != Flag.FULL:
-            raise Mismatch("a cluster isolated outside an allocation", "knows that of FULL only")
-        self.first(record, self.loose.setdefault(record.type, set()))
 
     def skip(self, record: Record) -> None:
         """Pass over a cluster: somebody else has its lock."""

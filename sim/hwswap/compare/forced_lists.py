@@ -5,16 +5,17 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from hwswap_map import Flag, Status
+from hwswap_map import Flag
 
+from hwswap.compare.operations import compare
 from hwswap.compare.outcome import Outcome
 from hwswap.model.clusters import Cluster, Device, Slots
 from hwswap.model.follower import Follower, Mismatch
+from hwswap.model.golden import Search_
 from hwswap.model.rows import SLOTS
-from hwswap.model.search import Search_
 from hwswap.model.steps import Operation, ReclaimFull
 from hwswap.traces.records import NO_CLUSTER, Record
-from hwswap.traces.trace import Trace
+from hwswap.traces.trace import ClusterMap, Trace
 
 # Causes for which a step follows the trace.
 SKIPPED = "a cluster's lock was taken"
@@ -60,14 +61,11 @@ class Lists:
         header = trace.header
         self.trace = trace
         self.model = Follower(max(header.devices, 1), header.cpus, max(header.clusters, 1))
+        self.clusters = ClusterMap()
         self.running: dict[int, Running] = {}
         self.unsettled: set[int] = set()
         self.outcome = Outcome()
         self.forced: Counter[str] = self.outcome.forced
-
-    def consistent(self, device: Device) -> bool:
-        """Tell whether a device is on the available list if, and only if, it should be."""
-        return not device.availability(device in self.model.available)
 
     def first(self, record: Record, skipped: set[int]) -> Cluster | None:
         """Take the first cluster off a list that was not passed over, and compare it with the trace's."""
@@ -89,9 +87,7 @@ class Lists:
         """Free slots."""
         device = self.model.devices[record.type]
         self.settled(device, device.clusters[record.a // SLOTS])
-        status = self.model.free(record.type, record.a, record.b)
-        if status != Status.OK:
-            raise Mismatch("it done", f"refuses it with {status.name}")
+        compare(self.model, self.clusters, record)
         self.unsettled.discard(record.type)
         running = self.running.get(record.c)
         if running is not None and isinstance(running.step, ReclaimFull) and not running.reclaims:
@@ -142,10 +138,10 @@ class Lists:
         if self.running:
             return
         for device in self.model.devices.values():
-            if self.consistent(device):
+            there = device in self.model.available
+            if not device.availability(there):
                 self.unsettled.discard(device.type)
             elif device.type not in self.unsettled and self.trace.header.cpus == 1:
-                there = device in self.model.available
                 raise Mismatch(
                     f"device {device.type} {'' if there else 'not '}available",
                     f"{device.used} of {device.total} slots in use",
@@ -157,6 +153,4 @@ class Lists:
         device = self.model.devices[record.type]
         if device.discard:
             self.settled(device, next(iter(device.discard.values())))
-        _, offset = self.model.discard_take(record.type)
-        if offset != record.a:
-            raise Mismatch(f"offset {record.a}", f"offset {offset}")
+        compare(self.model, self.clusters, record)

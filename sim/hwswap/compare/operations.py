@@ -3,7 +3,8 @@
 
 from hwswap_map import Status
 
-from hwswap.compare.outcome import Difference, place
+from hwswap.compare.outcome import place
+from hwswap.model.follower import Mismatch
 from hwswap.model.golden import Allocator
 from hwswap.model.policy import Policy
 from hwswap.traces.records import FAILED, Op, Record
@@ -16,24 +17,23 @@ def model_for(trace: Trace) -> Allocator:
     return Allocator(devices=max(header.devices, 1), cpus=header.cpus, clusters=max(header.clusters, 1))
 
 
-def compare(model: Allocator, clusters: ClusterMap, number: int, record: Record) -> Difference | None:
-    """Carry out a record; return the difference if the model decides otherwise, else None."""
+def compare(model: Allocator, clusters: ClusterMap, record: Record) -> None:
+    """Carry a record out; Mismatch tells what the model decides otherwise."""
     if record.op == Op.ALLOC:
-        type_, offset = model.alloc(record.cpu, record.order) or (FAILED, 0)
-        if (type_, offset) != (record.type, record.a):
-            return Difference(number, record, place(record.type, record.a), place(type_, offset))
-        return None
+        found = model.alloc(record.cpu, record.order) or (FAILED, 0)
+        if found != (record.type, record.a):
+            raise Mismatch(place(record.type, record.a), place(*found))
+        return
     if record.op == Op.DISCARD_TAKE:
         _, offset = model.discard_take(record.type)
         if offset != record.a:
-            return Difference(number, record, f"offset {record.a}", f"offset {offset}")
-        return None
+            raise Mismatch(f"offset {record.a}", f"offset {offset}")
+        return
     if record.op == Op.SWAPOFF and (left := in_use(model, record.type)):
-        return Difference(number, record, "the device gone", f"still has {left} slots in use")
+        raise Mismatch("the device gone", f"still has {left} slots in use")
     status = step(model, clusters, record)
     if status != Status.OK:
-        return Difference(number, record, "it done", f"refuses it with {status.name}")
-    return None
+        raise Mismatch("it done", f"refuses it with {status.name}")
 
 
 def in_use(model: Allocator, type_: int) -> int:

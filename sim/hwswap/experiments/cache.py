@@ -8,6 +8,7 @@ shift and a slot. The ways to the records and to the roots are left out: they ar
 the one before it has read.
 """
 
+import itertools
 import random
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,8 +19,8 @@ from rich.table import Table
 
 from hwswap.experiments import published
 from hwswap.experiments.comparison import Result, Row
+from hwswap.experiments.offsets import device
 from hwswap.experiments.radix_tree import NODE_BYTES, Trees
-from hwswap.model.golden import Allocator
 from hwswap.model.rows import SLOTS
 from hwswap.project import printed
 
@@ -77,9 +78,7 @@ class Memory:
 
     def __init__(self, clusters: int) -> None:
         """Begin with nothing in use."""
-        self.allocator = Allocator(devices=1, cpus=1, clusters=clusters)
-        self.allocator.prepare(0, clusters * SLOTS, 0)
-        self.allocator.swapon(0)
+        self.allocator = device(clusters)
         self.slots = clusters * SLOTS
         self.trees = Trees(self.slots)
 
@@ -190,13 +189,13 @@ def measure(drain: str, clusters: int, number: int, seed: int) -> tuple[list[Sam
         looked += lookups(memory, "full, random slots", rng.choices(held, k=number))
     else:
         rng.shuffle(held)
-    leaves = list(held)
-    for used in range(len(leaves) - 1, -1, -1):
-        memory.free(leaves[len(leaves) - 1 - used])
+    for gone, offset in enumerate(held, 1):
+        memory.free(offset)
+        used = len(held) - gone
         if used % step == 0:
             sample(False, used)
-        if drain == RANDOM and used == len(leaves) // 10:
-            looked += lookups(memory, "a tenth left, random slots", rng.choices(leaves[-used:], k=number))
+        if drain == RANDOM and used == len(held) // 10:
+            looked += lookups(memory, "a tenth left, random slots", rng.choices(held[-used:], k=number))
     return samples, looked
 
 
@@ -217,16 +216,15 @@ def mean_ratio(samples: Sequence[Sample], drain: str, beside: int) -> float:
 
 def rows(samples: Sequence[Sample], looked: Sequence[Looked]) -> list[Row]:
     """Return the figures that were published, and ours."""
-    made = []
-    for drain in DRAINS:
-        made.append(
-            Row(
-                f"memory, table : tree, both with swap_map, average of filling and emptying {drain}",
-                mean_ratio(samples, drain, 1),
-                published.SWAP_TABLE_MEMORY,
-                published.SWAP_TABLE,
-            )
+    made = [
+        Row(
+            f"memory, table : tree, both with swap_map, average of filling and emptying {drain}",
+            mean_ratio(samples, drain, 1),
+            published.SWAP_TABLE_MEMORY,
+            published.SWAP_TABLE,
         )
+        for drain in DRAINS
+    ]
     for drain in DRAINS:
         figure = f"the same, table without swap_map, as in Linux 7.3: tree with it, {drain}"
         made.append(Row(figure, mean_ratio(samples, drain, 0)))
@@ -255,14 +253,9 @@ def memory_grid(samples: Sequence[Sample]) -> Table:
 
 def run(seed: int, short: bool) -> Result:
     """Do the experiment."""
-    samples: list[Sample] = []
-    looked: list[Looked] = []
-    for drain in DRAINS:
-        its_samples, its_looked = measure(
-            drain, SHORT_CLUSTERS if short else CLUSTERS, SHORT_LOOKUPS if short else LOOKUPS, seed
-        )
-        samples += its_samples
-        looked += its_looked
+    clusters, number = (SHORT_CLUSTERS, SHORT_LOOKUPS) if short else (CLUSTERS, LOOKUPS)
+    measured = [measure(drain, clusters, number, seed) for drain in DRAINS]
+    samples, looked = (list(itertools.chain(*parts)) for parts in zip(*measured, strict=True))
     return Result(
         "The swap cache as a table a cluster, and as a tree for each 64 MiB",
         rows(samples, looked),

@@ -11,8 +11,6 @@ from hwswap.experiments.published import Source
 from hwswap.project import printed
 from hwswap.results.schema import Figure
 
-UNPUBLISHED = "no figure was published"
-
 TOLERANCE = 0.03
 """Of ours, in another run."""
 
@@ -61,7 +59,7 @@ class Result:
         """Return the published figures beside ours; sources are numbered as `sources` lists them."""
         numbers, rows = self.sources(), []
         for row in self.rows:
-            said = UNPUBLISHED
+            said = "no figure was published"
             if row.published is not None:
                 said = rf"{row.published:,.{row.digits}f} \[{numbers.index(str(row.source)) + 1}]"
             ratio = "-" if row.ratio is None else f"{row.ratio:.2f}"

@@ -74,12 +74,6 @@ class Usage:
         return self.used[at] / sum(self.used)
 
 
-def published_share(policy: str, at: int) -> float:
-    """Return the same of the published table."""
-    used = published.DEVICES_USED[policy]
-    return used[at] / sum(used)
-
-
 def share_mb(policy: str, disk_mb: int) -> int:
     """Return how many MB each CPU has in swap, so that as much of it is in use as in the published table."""
     part = sum(published.DEVICES_USED[policy]) / (DEVICES * published.DEVICE_GB)
@@ -160,11 +154,11 @@ def rows(found: Sequence[Usage]) -> list[Row]:
         Row(
             f"% of what is in use, {policy}, device {at}: {one.system}",
             100 * one.share(at),
-            100 * published_share(policy, at),
+            100 * used[at] / sum(used),
             published.ROUND_ROBIN,
             digits=1,
         )
-        for policy in published.DEVICES_USED
+        for policy, used in published.DEVICES_USED.items()
         for at in range(DEVICES)
         for one in found
         if one.policy == policy

@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from hwswap.model.golden import Allocator, Slots
+from hwswap.model.clusters import Slots
+from hwswap.model.golden import Allocator
 
 FAVOURED = 4
 """Times as many pages have one size, another one every PHASE pages."""

@@ -206,15 +206,11 @@ def rows(found: Measured) -> list[Row]:
             f"{policy} : shared, {cpus} CPUs: lock of the swap cache (at most); CPUs in line for a trunk, fragmented"
         )
         made.append(Row(figure, less(policy), sum(after) / sum(before), source))
-    for state in STATES:
-        for policy in POLICIES:
-            seen = found[state, policy, cpus]
-            figure = f"% of allocations that collide in a trunk, {policy}, {cpus} CPUs, {state}"
-            made.append(Row(figure, 100 * seen.trunk_share, digits=1))
-    for state in STATES:
-        for policy in POLICIES:
-            seen = found[state, policy, cpus]
-            made.append(Row(f"pages a CPU gets in a row, {policy}, {cpus} CPUs, {state}", seen.pages_a_run))
+    cases = {f"{policy}, {cpus} CPUs, {state}": found[state, policy, cpus] for state in STATES for policy in POLICIES}
+    for case, seen in cases.items():
+        made.append(Row(f"% of allocations that collide in a trunk, {case}", 100 * seen.trunk_share, digits=1))
+    for case, seen in cases.items():
+        made.append(Row(f"pages a CPU gets in a row, {case}", seen.pages_a_run))
     return made
 
 
@@ -239,20 +235,14 @@ def run(seed: int, short: bool) -> Result:
         for policy, hint in POLICIES.items()
         for cpus in (SHORT_CPUS if short else CPUS)
     }
+    shares = "% of allocations that collide in a trunk / in a cluster"
+    pages = "Pages in a row that a CPU gets / that any CPUs get"
     grids = []
     for state in STATES:
-        shares = "% of allocations that collide in a trunk / in a cluster"
-        grids.append(
-            grid(found, state, shares, lambda of: f"{100 * of.trunk_share:.1f} / {100 * of.cluster_share:.1f}", trunks)
-        )
-        grids.append(
-            grid(
-                found,
-                state,
-                "Pages in a row that a CPU gets / that any CPUs get",
-                lambda of: f"{of.pages_a_run:.2f} / {of.pages_a_device_run:.2f}",
-            )
-        )
+        grids += [
+            grid(found, state, shares, lambda of: f"{100 * of.trunk_share:.1f} / {100 * of.cluster_share:.1f}", trunks),
+            grid(found, state, pages, lambda of: f"{of.pages_a_run:.2f} / {of.pages_a_device_run:.2f}"),
+        ]
     return Result(
         f"Next offset shared, per CPU, and per CPU in random trunks: {trunks} trunks of 64 MiB",
         rows(found),

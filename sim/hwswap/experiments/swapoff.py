@@ -9,6 +9,7 @@ the same was measured: a device that answers any number of requests after 100 µ
 windows of 128 slots.
 """
 
+import itertools
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -150,30 +151,27 @@ def walks(clusters: int, seed: int) -> Walks:
     found = {}
     for load in LOADS:
         slots = swapped_out(load, clusters, seed)
-        for page_cluster in PAGE_CLUSTERS:
-            for policy in (Policy.ADAPTIVE, Policy.FIXED):
-                for every_page in (False, True):
-                    done = walk(slots, clusters * SLOTS, page_cluster, policy, every_page)
-                    found[load.name, page_cluster, policy, every_page] = done
+        for manner in itertools.product(PAGE_CLUSTERS, Policy, (False, True)):
+            found[load.name, *manner] = walk(slots, clusters * SLOTS, *manner)
     return found
 
 
 def ratio(
     found: Walks,
-    load: Load,
     page_cluster: int,
     every_page: bool = False,
     latency: float = LATENCY,
     page_cost: float = PAGE_COST,
 ) -> float:
-    """Return the time with fixed windows by that with adaptive ones."""
-    fixed = found[load.name, page_cluster, Policy.FIXED, every_page].time(latency, page_cost)
-    return fixed / found[load.name, page_cluster, Policy.ADAPTIVE, every_page].time(latency, page_cost)
+    """Return the time with fixed windows by that with adaptive ones, of the load WHOLE."""
+    walked = (found[WHOLE.name, page_cluster, policy, every_page] for policy in Policy)
+    adaptive, fixed = (done.time(latency, page_cost) for done in walked)
+    return fixed / adaptive
 
 
 def fitted_latency(found: Walks) -> float:
     """Return the latency, in costs of a page, with which the published ratio comes out at FITTED_AT."""
-    adaptive, fixed = (found[WHOLE.name, FITTED_AT, policy, True] for policy in (Policy.ADAPTIVE, Policy.FIXED))
+    adaptive, fixed = (found[WHOLE.name, FITTED_AT, policy, True] for policy in Policy)
     wanted = published_ratio(FITTED_AT)
     return (fixed.pages - wanted * adaptive.pages) / (wanted * adaptive.waits - fixed.waits)
 
@@ -189,7 +187,7 @@ def rows(found: Walks) -> list[Row]:
     made = [
         Row(
             f"fixed : adaptive, page_cluster {page_cluster}",
-            ratio(found, WHOLE, page_cluster),
+            ratio(found, page_cluster),
             published_ratio(page_cluster),
             published.READAHEAD,
         )
@@ -199,36 +197,32 @@ def rows(found: Walks) -> list[Row]:
     made += [
         Row(
             f"the same, walk of Linux 5.6, latency fitted at {FITTED_AT}: page_cluster {page_cluster}",
-            ratio(found, WHOLE, page_cluster, every_page=True, latency=fitted, page_cost=1),
+            ratio(found, page_cluster, every_page=True, latency=fitted, page_cost=1),
             published_ratio(page_cluster),
             published.READAHEAD,
         )
         for page_cluster in PAGE_CLUSTERS
     ]
     sizes = found[WHOLE.name, DEFAULT_PAGE_CLUSTER, Policy.ADAPTIVE, True].sizes
-    for size, windows in published.WINDOW_SIZES.items():
-        made.append(
-            Row(
-                f"% of adaptive windows of size {size}, walk of Linux 5.6, page_cluster {DEFAULT_PAGE_CLUSTER}",
-                100 * sizes[size] / sizes.total(),
-                100 * windows / sum(published.WINDOW_SIZES.values()),
-                published.WINDOWS,
-                digits=1,
-            )
+    return made + [
+        Row(
+            f"% of adaptive windows of size {size}, walk of Linux 5.6, page_cluster {DEFAULT_PAGE_CLUSTER}",
+            100 * sizes[size] / sizes.total(),
+            100 * windows / sum(published.WINDOW_SIZES.values()),
+            published.WINDOWS,
+            digits=1,
         )
-    return made
+        for size, windows in published.WINDOW_SIZES.items()
+    ]
 
 
 def waits_grid(found: Walks) -> Table:
     """Return how often swapoff waits, by load."""
     lines = []
-    for load in LOADS:
-        for policy in (Policy.ADAPTIVE, Policy.FIXED):
-            cells = [f"{load.name}, {policy.name.lower()}"]
-            for page_cluster in PAGE_CLUSTERS:
-                done = found[load.name, page_cluster, policy, False]
-                cells.append(f"{done.waits:,} / {done.pages / done.waits:.2f}")
-            lines.append(cells)
+    for load, policy in itertools.product(LOADS, Policy):
+        walked = [found[load.name, page_cluster, policy, False] for page_cluster in PAGE_CLUSTERS]
+        cells = [f"{done.waits:,} / {done.pages / done.waits:.2f}" for done in walked]
+        lines.append([f"{load.name}, {policy.name.lower()}", *cells])
     columns = ("waits / pages a wait; page_cluster", *map(str, PAGE_CLUSTERS))
     return printed.table("How often swapoff waits for a read", columns, lines)
 
@@ -237,7 +231,7 @@ def guest_grid(found: Walks) -> Table:
     """Return the model beside the guest."""
     lines = []
     measured = {(figure.what, figure.of): figure.value for figure in schema.read(MEASURED).figures}
-    for policy in (Policy.ADAPTIVE, Policy.FIXED):
+    for policy in Policy:
         name = policy.name.lower()
         walked = [found[GUEST.name, page_cluster, policy, False] for page_cluster in PAGE_CLUSTERS]
         reads = [measured[f"reads, page_cluster {page_cluster}", name] for page_cluster in PAGE_CLUSTERS]

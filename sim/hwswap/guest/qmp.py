@@ -9,10 +9,10 @@ from typing import Any
 class Qmp:
     """A connection to QEMU's control socket."""
 
-    def __init__(self, connection: socket.socket, timeout: float = 30.0) -> None:
-        """Leave the negotiation mode of a new connection; `timeout` in seconds holds for every answer."""
+    def __init__(self, connection: socket.socket) -> None:
+        """Leave the negotiation mode of a new connection; every answer has to come within 30 seconds."""
         self._socket = connection
-        self._socket.settimeout(timeout)
+        self._socket.settimeout(30)
         self._lines = self._socket.makefile("r")
         self._read()  # the greeting
         self.execute("qmp_capabilities")
@@ -24,8 +24,7 @@ class Qmp:
             raise RuntimeError("QEMU does not answer") from error
         if not line:
             raise RuntimeError("QEMU closed its control socket")
-        message: dict[str, Any] = json.loads(line)
-        return message
+        return json.loads(line)
 
     def execute(self, command: str, **arguments: Any) -> Any:
         """Run one command and return its answer."""

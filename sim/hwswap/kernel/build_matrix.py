@@ -30,7 +30,6 @@ from hwswap.kernel.patch_steps import (
     Tree,
     kernel_source,
     not_taken,
-    progress_bar,
     work_folder,
 )
 from hwswap.project import printed
@@ -223,7 +222,7 @@ def matrix(console: Console, source: Path, bases: Path) -> list[Outcome]:
     cells += [(len(patches), cell) for cell in WHOLE_SERIES]
     outcomes: list[Outcome] = []
     LOGS.mkdir(parents=True, exist_ok=True)
-    with work_folder("kernel-matrix") as work, progress_bar(console) as progress:
+    with work_folder("kernel-matrix") as work, printed.progress_bar(console) as progress:
         builds, applied = Builds(work, source, progress), 0
         for step, (number, cell) in enumerate(cells, 1):
             for patch in patches[applied:number]:

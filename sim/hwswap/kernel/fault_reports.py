@@ -12,8 +12,7 @@ import subprocess
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -145,16 +144,11 @@ def machine(report: Report, mode: str) -> Machine:
     return replace(its, cpus=min(its.cpus, ENGINE_CPUS)) if with_engine(mode) else its
 
 
-def programs_of(report: Report) -> list[Path]:
-    """Return the sources of the report's own programs, and of those that all have."""
-    return sorted([*FOLDER.glob("*.c"), *report.folder.glob("*.c")])
-
-
 def files(report: Report, mode: str) -> dict[str, bytes]:
-    """Return the guest's files: the scripts, the report's own programs, and the kernel's own modules."""
+    """Return the guest's files: scripts, programs, of the report and of all, and the kernel's own modules."""
     programs = OUTPUT / report.name / "bin"
     given = {"reports/lib.sh": FOLDER / "lib.sh", "reports/run.sh": report.folder / "run.sh"}
-    for source in programs_of(report):
+    for source in sorted([*FOLDER.glob("*.c"), *report.folder.glob("*.c")]):
         name = source.stem
         command = ["make", "-s", "-C", str(WORKLOADS), f"OUT={programs}", f"PROGRAMS={name}", f"VPATH={source.parent}"]
         done = subprocess.run([*command, "CFLAGS=-O2 -g0 -I."], capture_output=True, text=True, check=False)
@@ -164,24 +158,23 @@ def files(report: Report, mode: str) -> dict[str, bytes]:
     return {name: path.read_bytes() for name, path in sorted(given.items())} | kernel_modules(kernel_of(mode).path())
 
 
-@contextmanager
-def guest_of(report: Report, mode: str) -> Iterator[Guest]:
-    """Boot a guest for a report, with the driver loaded in that mode."""
-    with tempfile.TemporaryDirectory(prefix="hwswap-") as folder:
-        engine = EngineServer(Path(folder)) if with_engine(mode) else None
-        log = OUTPUT / report.name / f"{mode}.kernel.log"
-        kernel = {"kernel": kernel_of(mode), "log": log, "permits": report.permits, "patience": PATIENCE}
-        with Guest(machine(report, mode), engine, files=files(report, mode), **kernel) as guest:
+def attempt(report: Report, mode: str) -> Outcome:
+    """Run a report in a guest, with the driver loaded in that mode."""
+    began, output, code, beside = time.monotonic(), "", 0, []
+    log = OUTPUT / report.name / f"{mode}.kernel.log"
+    kernel = {"kernel": kernel_of(mode), "log": log, "permits": report.permits, "patience": PATIENCE}
+    try:
+        with (
+            tempfile.TemporaryDirectory(prefix="hwswap-") as folder,
+            Guest(
+                machine(report, mode),
+                EngineServer(Path(folder)) if with_engine(mode) else None,
+                files=files(report, mode),
+                **kernel,
+            ) as guest,
+        ):
             if mode != UNPATCHED:
                 guest.run(f". /reports/lib.sh; driver_on {mode}").check()
-            yield guest
-
-
-def attempt(report: Report, mode: str) -> Outcome:
-    """Run a report in a guest."""
-    began, output, code, beside = time.monotonic(), "", 0, []
-    try:
-        with guest_of(report, mode) as guest:
             done = guest.run(
                 "cd /tmp && sh -c '. /reports/lib.sh && . /reports/run.sh'",
                 report.needs.get("timeout_s", 120),

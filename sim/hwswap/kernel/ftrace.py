@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from hwswap.model.golden import BLKDEV, DISCARD, SOLIDSTATE
+from hwswap.model.clusters import BLKDEV, DISCARD, SOLIDSTATE
 from hwswap.model.rows import ORDERS, SLOTS
 from hwswap.traces import trace
 from hwswap.traces.records import NO_CLUSTER, Op, Record
@@ -134,9 +134,7 @@ class Parser:
         first = values[a] if a else 0
         if op == Op.ISOLATE and first < 0:
             first = NO_CLUSTER
-        number = self.number
-        record = Record(op, cpu, values[order] if order else 0, type_, first, values[b] if b else 0, number)
-        self._add(record)
+        self._add(Record(op, cpu, values[order] if order else 0, type_, first, values[b] if b else 0, self.number))
 
     def _swap_reclaim_end(self, cpu: int, values: dict[str, int]) -> None:
         outcome = values["usable"] | values["clear"] << 1
@@ -215,20 +213,9 @@ class Parser:
 
     def _swap_readahead(self, cpu: int, values: dict[str, int]) -> None:
         self._known(values["type"])
-        state = values["prev_offset"], values["prev_pages"]
-        self.chunks.append(
-            trace.readahead(
-                cpu,
-                values["type"],
-                values["offset"],
-                values["page_cluster"],
-                values["hits"],
-                bool(values.get("fixed")),
-                state,
-                values["start"],
-                values["nr"],
-            )
-        )
+        asked = (values[key] for key in ("type", "offset", "page_cluster", "hits"))
+        fixed, state = bool(values.get("fixed")), (values["prev_offset"], values["prev_pages"])
+        self.chunks.append(trace.readahead(cpu, *asked, fixed, state, values["start"], values["nr"]))
 
     def _swap_device_writeok(self, _cpu: int, values: dict[str, int]) -> None:
         type_ = values["type"]
@@ -239,9 +226,8 @@ class Parser:
 
     def _swap_cluster_discard(self, _cpu: int, values: dict[str, int]) -> None:
         self._known(values["type"])
-        offset = values["cluster"] * SLOTS
         make = trace.discard_done if values["state"] else trace.discard_take
-        self._add(make(values["type"], offset))
+        self._add(make(values["type"], values["cluster"] * SLOTS))
 
     def _swap_device_off(self, _cpu: int, values: dict[str, int]) -> None:
         type_, stage = values["type"], values["stage"]

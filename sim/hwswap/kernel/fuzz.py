@@ -12,7 +12,6 @@ import argparse
 import itertools
 import json
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -42,10 +41,7 @@ OPERATIONS = 10_000_000
 ENOUGH = 5_000_000
 """Operations from which on a run has to have those shares: a stream is a thousandth of them."""
 
-KERNELS = {
-    "unpatched": artifacts.KERNEL_UNPATCHED,
-    "patched": artifacts.KERNEL,
-}
+KERNELS = {"unpatched": artifacts.KERNEL_UNPATCHED, "patched": artifacts.KERNEL}
 """Kernels that boot: batches of streams take them in turn. The first kernel of the series has the bench alone."""
 
 # The operations are one sequence, so that CPUs have nothing to do at the same moment.
@@ -96,13 +92,6 @@ def batches(seed: int, operations: int) -> Iterator[tuple[str, list[Case]]]:
         yield next(kernels), waiting
 
 
-def data(made: Trace) -> bytes:
-    """Return a trace as the program in the guest reads it."""
-    with tempfile.NamedTemporaryFile(suffix=".hwst") as file:
-        trace.write(Path(file.name), made.header, made.records)
-        return Path(file.name).read_bytes()
-
-
 @dataclass(frozen=True)
 class Said:
     """The output of a kernel."""
@@ -116,7 +105,7 @@ class Said:
 def on_kernel(kernel: str, traces: Sequence[Trace], log: Path | None) -> Said:
     """Have a kernel carry traces out, until the first that differs; return its output."""
     names = [f"{number:04}" for number in range(len(traces))]
-    files = {f"cases/{name}": data(each) for name, each in zip(names, traces, strict=True)}
+    files = {f"cases/{name}": trace.pack(each.header, each.records) for name, each in zip(names, traces, strict=True)}
     job = f'CASES="{" ".join(names)}"\n{JOB.read_text()}'
     with Guest(MACHINE, files=files, job=job, log=log, kernel=KERNELS[kernel], boot_timeout=600) as guest:
         out = guest.wait_job(TIMEOUT).check()
@@ -178,22 +167,17 @@ def count(tally: Tally, kernel: str, case: Case, said: dict[str, Any]) -> None:
     tally.kernels[kernel] += said["records"]
 
 
-def keep(traces: Sequence[Trace], folder: Path) -> Path:
-    """Keep the streams of a guest that did not come to its end, in their order; return the folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for number, made in enumerate(traces):
-        trace.write(folder / f"{number:04}.hwst", made.header, made.records)
-    return folder
-
-
 def carry_out(kernel: str, cases: Sequence[Case], log: Path, kind: type[Allocator]) -> tuple[Tally, Difference | None]:
-    """Make a batch of streams, and carry it out until the first difference."""
+    """Make a batch of streams, and carry it out until the first difference; if the guest dies, keep the batch."""
     tally = Tally()
     streams = [kernel_streams.generate(case.shape, kind) for case in cases]
     try:
         said = on_kernel(kernel, [made for made, _ in streams], log)
     except RuntimeError as error:
-        kept = keep([made for made, _ in streams], log.with_name(f"died-{kernel}-{cases[0].shape.seed}"))
+        kept = log.with_name(f"died-{kernel}-{cases[0].shape.seed}")
+        kept.mkdir(parents=True, exist_ok=True)
+        for number, (made, _) in enumerate(streams):
+            trace.write(kept / f"{number:04}.hwst", made.header, made.records)
         raise RuntimeError(f"{kernel}: {error}; its streams: {kept}, for hwswap fuzz --replay") from error
     for case, (made, ended), answers in zip(cases, streams, said.answers, strict=False):
         if "answer" in answers:

@@ -71,10 +71,8 @@ class Tally:
 
     def add(self, other: "Tally") -> None:
         """Add the counts of another batch."""
-        for name in ("paths", "taken", "allocated", "failed", "events", "engines", "kernels"):
-            getattr(self, name).update(getattr(other, name))
-        self.operations += other.operations
-        self.traced += other.traced
+        for name, own in vars(self).items():
+            setattr(self, name, own + getattr(other, name))
 
 
 def requirements(tally: Tally) -> Iterator[tuple[str, int, int]]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from hwswap_map import Status
 
-from hwswap.model.golden import BLKDEV, SOLIDSTATE, Allocator
+from hwswap.model.clusters import BLKDEV, SOLIDSTATE
+from hwswap.model.golden import Allocator
 from hwswap.model.rows import SLOTS
 from hwswap.stimulus.page_outs import CPUS, DISK_CLUSTERS, DISKS, Area, PageOut, Scene
 
@@ -34,10 +35,8 @@ class Expected:
 
     def add(self, other: "Expected") -> None:
         """Add the counts of another scene; not the places of folios."""
-        for name in ("whole", "split", "paths"):
-            getattr(self, name).update(getattr(other, name))
-        self.unplaced += other.unplaced
-        self.slots += other.slots
+        for name in ("whole", "split", "paths", "unplaced", "slots"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
 Place = tuple[int, int] | None
@@ -81,14 +80,6 @@ def joined(places: Sequence[Place]) -> list[tuple[Place, int]]:
     return found
 
 
-def line_of(places: Sequence[Place]) -> str:
-    """Return places as the program in the guest writes them."""
-    words = []
-    for place, pages in joined(places):
-        words.append(f"-+{pages}" if place is None else f"{place[0]}:{place[1]}+{pages}")
-    return " ".join(words)
-
-
 def expect(scene: Scene, kind: type[Allocator] = Allocator) -> Expected:
     """Have the golden model, or another one of that kind, carry a scene out."""
     allocator = kind(devices=DISKS, cpus=CPUS, clusters=DISKS * DISK_CLUSTERS)
@@ -112,7 +103,8 @@ def expect(scene: Scene, kind: type[Allocator] = Allocator) -> Expected:
             made.unplaced += where.count(None)
             made.slots += pages - where.count(None)
             places[operation.order, operation.entry] = where
-            made.lines.append(line_of(where))
+            words = (f"-+{nr}" if place is None else f"{place[0]}:{place[1]}+{nr}" for place, nr in joined(where))
+            made.lines.append(" ".join(words))
         else:
             where = places[operation.order, operation.entry]
             for place, pages in joined(where[operation.first : operation.first + operation.pages]):

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 from rich.table import Table
 
 from hwswap.guest.qemu import Guest, GuestError, Machine
@@ -143,11 +143,6 @@ def kernel_source(*which: str) -> Path:
     """Return where sim/setup/kernel-source has that."""
     script = paths.ROOT / "sim/setup/kernel-source"
     return Path(subprocess.run([script, *which], check=True, stdout=subprocess.PIPE, text=True).stdout.strip())
-
-
-def progress_bar(console: Console) -> Progress:
-    """Return a display of the present step, and of the time that all have run."""
-    return Progress(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console)
 
 
 class Tree:
@@ -340,7 +335,7 @@ def series(console: Console) -> list[Outcome]:
     source = kernel_source()
     patches = sorted(PATCHES.glob("*.patch"))
     outcomes: list[Outcome] = []
-    with progress_bar(console) as progress, work_folder() as work:
+    with printed.progress_bar(console) as progress, work_folder() as work:
         tree = Tree(work, source, progress)
         last = len(patches)
         steps: list[Step] = [(str(number), number, ()) for number in range(last + 1)]

@@ -19,7 +19,6 @@ from rich.table import Table
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.kernel import page_out_slots
 from hwswap.kernel.page_out_slots import Expected
-from hwswap.model.golden import Allocator
 from hwswap.project import artifacts, paths, printed, retries
 from hwswap.project.arguments import count
 from hwswap.results import schema
@@ -186,9 +185,7 @@ def faults_of(account: Account, scenes: Sequence[Scene], expected: Sequence[Expe
 
 def missing(total: Expected, folios: int) -> list[str]:
     """Return the requirements that a whole run missed."""
-    found = []
-    if folios < FOLIOS:
-        found.append(f"{folios:,} folios, of {FOLIOS:,}")
+    found = [f"{folios:,} folios, of {FOLIOS:,}"] if folios < FOLIOS else []
     found += [
         f"{total.paths[path]:,} allocations ended at {path}, of {least:,}"
         for path, least in LEAST.items()
@@ -226,15 +223,13 @@ class Outcome:
         )
 
 
-def work(
-    seed: int, operations: int, folder: Path, say: Callable[[str], None], kind: type[Allocator] = Allocator
-) -> Outcome:
+def work(seed: int, operations: int, folder: Path, say: Callable[[str], None]) -> Outcome:
     """Run everything; return the outcome."""
     scenes = list(page_outs.scenes(seed, operations))
     made = Outcome(scenes, [])
     for number, scene in enumerate(scenes):
         say(f"golden model: scene {number + 1} of {len(scenes)}")
-        made.expected.append(page_out_slots.expect(scene, kind))
+        made.expected.append(page_out_slots.expect(scene))
         made.total.add(made.expected[-1])
     for kernel in KERNELS:
         log = folder / f"{kernel.split(',')[0]}.kernel.log"

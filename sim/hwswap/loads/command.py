@@ -14,13 +14,12 @@ from contextlib import nullcontext
 from typing import Any
 
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from hwswap.guest.machine import counting
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.loads import catalogue
 from hwswap.loads.figures import Collected, faults, figures, spread
-from hwswap.project import artifacts, paths
+from hwswap.project import artifacts, paths, printed
 from hwswap.project.arguments import count
 from hwswap.results import schema, tables
 from hwswap.rtl.device_server import clocked_by_guest
@@ -43,8 +42,6 @@ SHORT_SCALE = 25
 TIMEOUT = 4 * 3600
 """Seconds for all loads in one column."""
 
-Report = dict[str, Any]
-
 
 def job(column: str, loads: list[catalogue.Load], runs: int, seed: int, scale: int) -> str:
     """Return the guest's script."""
@@ -65,8 +62,7 @@ def run_column(column: str, loads: list[catalogue.Load], options: argparse.Names
     engine = nullcontext() if column in KERNELS else clocked_by_guest(options.output / "engine.log", ENGINE)
     machine = Machine(cpus=1, icount=True, disks=DISKS, disk_mb=DISK_MB)
     script = job(column, loads, options.runs, options.seed, options.scale)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    with printed.progress_bar(Console(stderr=True)) as progress:
         task = progress.add_task(f"{column}: booting Linux", total=None)
 
         def on_line(line: str) -> None:
@@ -92,10 +88,10 @@ def run_column(column: str, loads: list[catalogue.Load], options: argparse.Names
             return collected, guest.release
 
 
-def measure(loads: list[catalogue.Load], options: argparse.Namespace) -> Report:
+def measure(loads: list[catalogue.Load], options: argparse.Namespace) -> dict[str, Any]:
     """Run a guest for each column; return the report, which is written after each column, so that none is lost."""
     measured: dict[str, dict[str, list[dict[str, float | None]]]] = {load.name: {} for load in loads}
-    report: Report = {
+    report: dict[str, Any] = {
         "seed": options.seed,
         "runs": options.runs,
         "scale": options.scale,

@@ -80,8 +80,11 @@ def figures(run: Run) -> dict[str, float | None]:
     written = sum(said.get("pages_written", 0) for said in run.said)
     tried = {size: run.count(f"swpout_{size}") + run.count(f"swpout_fallback_{size}") for size in SIZES}
     splits = {f"fall-backs, {size} kB": run.count(f"swpout_fallback_{size}") if tried[size] else None for size in SIZES}
-    granted = run.count("grant_units") if "grant_units" in run.after else None
-    refused = sum(run.count(name) for name in run.after if name.startswith("grants_refused_"))
+    refused = [name for name in run.after if name.startswith("grants_refused_")]
+
+    def of_grants(*names: str) -> int | None:
+        return sum(map(run.count, names)) if "grant_units" in run.after else None
+
     return {
         "pages out": out,
         "pages in": into,
@@ -91,13 +94,11 @@ def figures(run: Run) -> dict[str, float | None]:
         "to write a page of the load": _per(sum(said.get("rounds_ns", 0) for said in run.said), written),
         "to free a page of the load": _per(sum(said.get("free_ns", 0) for said in run.said), written),
         "folios out": folios_out(run),
-        "placed by grants": granted,
-        "grants taken": run.count("grants_popped") if granted is not None else None,
-        "grants refused": refused if granted is not None else None,
-        "searches from a grant that found a place further on": run.count("grants_stray")
-        if granted is not None
-        else None,
-        "... that found none": run.count("grants_stale") if granted is not None else None,
+        "placed by grants": of_grants("grant_units"),
+        "grants taken": of_grants("grants_popped"),
+        "grants refused": of_grants(*refused),
+        "searches from a grant that found a place further on": of_grants("grants_stray"),
+        "... that found none": of_grants("grants_stale"),
         "large folios split": sum(run.count(f"swpout_fallback_{size}") for size in SIZES),
         **splits,
         "pages read ahead": run.count("swap_ra"),

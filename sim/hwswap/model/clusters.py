@@ -33,25 +33,23 @@ class Slots(NamedTuple):
     offset: int
 
 
+@dataclass(slots=True, eq=False)
 class Cluster:
     """512 slots: `used` as a bitmap, how many (`count`), `order` it is exclusive to, and the list it is on (`flag`).
 
-    Stands for `struct swap_cluster_info`. `taken` is a cluster of flag DISCARD that is on no list because the host
-    is discarding it; `bare` one that was just taken off FREE and waits for its table.
+    Stands for `struct swap_cluster_info`. `index` is its number in the device. `taken` is a cluster of flag DISCARD
+    that is on no list because the host is discarding it; `bare` one that was just taken off FREE and waits for its
+    table.
     """
 
-    __slots__ = ("bad", "bare", "count", "flag", "index", "order", "taken", "used")
-
-    def __init__(self, index: int) -> None:
-        """Make cluster number `index` of a device, empty and off-list."""
-        self.index = index
-        self.used = 0
-        self.bad = 0
-        self.count = 0
-        self.order = 0
-        self.flag = Flag.NONE
-        self.taken = False
-        self.bare = False
+    index: int
+    used: int = 0
+    bad: int = 0
+    count: int = 0
+    order: int = 0
+    flag: Flag = Flag.NONE
+    taken: bool = False
+    bare: bool = False
 
 
 ClusterList = OrderedDict[int, Cluster]

@@ -12,7 +12,7 @@ class Mismatch(Exception):  # not an error: a replay looks for it
 
     def __init__(self, expected: str, got: str) -> None:
         """Note both."""
-        super().__init__(expected, got)
+        super().__init__(f"the trace has {expected}, the golden model {got}")
         self.expected = expected
         self.got = got
 

@@ -20,20 +20,17 @@ from hwswap.model.steps import Operation
 TURNS = 128
 """Of so many folios that NO_RUN fails the kernel looks for one: SWAP_GRANTS_TURNS."""
 
-Make = Callable[[Arrays, Lines], Grants]
-"""Makes an engine that knows no device."""
-
 
 class GrantedAllocator(Allocator):
     """An allocator with one CPU, devices of one priority, and an engine."""
 
-    def __init__(self, devices: int, clusters: int, make: Make) -> None:
+    def __init__(self, devices: int, clusters: int, make: Callable[[Arrays, Lines], Grants]) -> None:
         """Use devices.
 
         Args:
             devices: their number.
             clusters: of all devices together, the same number each.
-            make: the engine.
+            make: makes an engine that knows no device.
         """
         super().__init__(devices=devices, cpus=1, clusters=clusters)
         each = clusters // devices

@@ -119,14 +119,10 @@ class Grants:
         then where the order is the highest, so that one run lost serves the most single slots.
         """
         word = self.summaries[cluster].word
-        if self.placement is Placement.OPEN:
-            return (
-                (TOP_ORDER + 1, 0, cluster)
-                if word.list == Flag.FREE
-                else (abs(word.order - order), word.order, cluster)
-            )
         if word.list == Flag.FREE:
-            return 3, 0, cluster
+            return TOP_ORDER + 1, 0, cluster
+        if self.placement is Placement.OPEN:
+            return abs(word.order - order), word.order, cluster
         if word.order == order:
             return 0, 0, cluster
         if self.summaries[cluster].run >= word.order:

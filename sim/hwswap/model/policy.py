@@ -86,11 +86,6 @@ class Policy:
             Scan(value & 3), DeviceOrder(value >> 4 & 3), Hint(value >> 8 & 3), Placement(value >> 12 & 3), value >> 32
         )
 
-    def __str__(self) -> str:
-        """Name the choices."""
-        words = (self.scan.name, self.device.name, self.hint.name, self.placement.name)
-        return " ".join(word.lower().replace("_", "-") for word in words)
-
 
 class Trunks:
     """The generator of random trunks: Marsaglia's xorshift with 32 bits, shifts 13, 17, 5."""

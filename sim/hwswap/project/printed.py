@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables on the terminal."""
+"""Tables and progress on the terminal."""
 
 from collections.abc import Iterable, Sequence
 
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 
@@ -14,3 +16,8 @@ def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[object]] = (
     for row in rows:
         made.add_row(*map(str, row))
     return made
+
+
+def progress_bar(console: Console) -> Progress:
+    """Return a display of the present step, and of the time that all have run."""
+    return Progress(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console)

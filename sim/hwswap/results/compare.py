@@ -64,17 +64,10 @@ def lost(before: Mapping[str, Result], after: Mapping[str, Result]) -> list[str]
 def table(found: list[Pair]) -> Table:
     """Return one row per figure."""
     heads = ("result", "figure", "of", "unit", "before", "after", "change", "")
-    view = printed.table("figures, before and after", heads, left=(0, 1, 2, 3, 7))
+    rows = []
     for pair in found:
+        before, after = pair.before, pair.after
         change = "-" if pair.change is None else f"{100 * pair.change:+.1f} %"
-        view.add_row(
-            pair.name,
-            pair.before.what,
-            pair.before.of,
-            pair.before.unit,
-            f"{pair.before.value:,.6g}",
-            f"{pair.after.value:,.6g}",
-            change,
-            "" if pair.holds else "DIFFERS",
-        )
-    return view
+        values = f"{before.value:,.6g}", f"{after.value:,.6g}", change
+        rows.append((pair.name, before.what, before.of, before.unit, *values, "" if pair.holds else "DIFFERS"))
+    return printed.table("figures, before and after", heads, rows, left=(0, 1, 2, 3, 7))

@@ -24,7 +24,7 @@ def chart(result: Result) -> str:
 
     Rows of another unit than the first are left to the table, as they have no scale in common.
     """
-    columns, grid, names = tables.grid(result)
+    columns, grid, names = tables.grid(result.figures)
     unit = result.figures[0].unit
     rows = [(name, row) for name, row in zip(names, grid, strict=True) if all(f is None or f.unit == unit for f in row)]
     relative = len(columns) > 1
@@ -59,15 +59,6 @@ def chart(result: Result) -> str:
     return str(drawn.to_json()).replace("</", "<\\/")
 
 
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=jinja2.StrictUndefined
-    )
-    environment.filters["cell"] = tables.cell
-    environment.filters["number"] = tables.number
-    return environment
-
-
 def page(results: Mapping[str, Result], pairs: list[Pair] | None = None) -> str:
     """Return the page.
 
@@ -77,13 +68,17 @@ def page(results: Mapping[str, Result], pairs: list[Pair] | None = None) -> str:
     """
     shown: list[dict[str, Any]] = []
     for result in results.values():
-        columns, grid, names = tables.grid(result)
+        columns, grid, names = tables.grid(result.figures)
         rows = [
             {"name": name, "unit": next(f.unit for f in row if f), "cells": row}
             for name, row in zip(names, grid, strict=True)
         ]
         shown.append({"result": result, "columns": columns, "rows": rows, "chart": chart(result)})
-    template = _environment().get_template("report.html.j2")
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    environment.filters |= {"cell": tables.cell, "number": tables.number}
+    template = environment.get_template("report.html.j2")
     return template.render(shown=shown, pairs=pairs, plotly=get_plotlyjs())
 
 

@@ -44,11 +44,11 @@ def cell(figure: Figure | None) -> str:
     return f"{number(figure.value)} ({spread})" if spread else number(figure.value)
 
 
-def grid(result: Result) -> tuple[list[str], list[list[Figure | None]], list[str]]:
-    """Return a result's columns, its rows, and the rows' names."""
-    columns = list(dict.fromkeys(figure.of for figure in result.figures))
-    rows = list(dict.fromkeys(figure.what for figure in result.figures))
-    found = {(figure.what, figure.of): figure for figure in result.figures}
+def grid(figures: Sequence[Figure]) -> tuple[list[str], list[list[Figure | None]], list[str]]:
+    """Return the columns of figures, their rows, and the rows' names."""
+    columns = list(dict.fromkeys(figure.of for figure in figures))
+    rows = list(dict.fromkeys(figure.what for figure in figures))
+    found = {(figure.what, figure.of): figure for figure in figures}
     return columns, [[found.get((row, column)) for column in columns] for row in rows], rows
 
 
@@ -59,21 +59,12 @@ def view(title: str, figures: Iterable[Figure]) -> Table:
         title: of the table.
         figures: of which each goes into the column that it is of.
     """
-    rows: dict[str, dict[str, Figure]] = {}
-    columns: dict[str, None] = {}
-    units: dict[str, None] = {}
-    for figure in figures:
-        rows.setdefault(figure.what, {})[figure.of] = figure
-        columns[figure.of] = units[figure.unit] = None
-    made = printed.table(title, (", ".join(units), *columns))
-    first = next(iter(columns), "")
-    for what, found in rows.items():
-        base = found.get(first)
-        texts = [cell(found.get(column)) for column in columns]
-        for number, column in enumerate(columns):
-            if number and column in found and base and base.value:
-                texts[number] += f" ({found[column].value / base.value:.2f})"
-        made.add_row(what, *texts)
+    figures = list(figures)
+    columns, rows, names = grid(figures)
+    made = printed.table(title, (", ".join(dict.fromkeys(figure.unit for figure in figures)), *columns))
+    for name, (base, *others) in zip(names, rows, strict=True):
+        ratios = [f" ({each.value / base.value:.2f})" if each and base and base.value else "" for each in others]
+        made.add_row(name, cell(base), *(cell(each) + ratio for each, ratio in zip(others, ratios, strict=True)))
     return made
 
 
@@ -83,7 +74,7 @@ def _line(cells: Sequence[str]) -> str:
 
 def markdown(result: Result) -> str:
     """Return a result's table, with where it is from."""
-    columns, rows, names = grid(result)
+    columns, rows, names = grid(result.figures)
     units = [{figure.unit for figure in row if figure} for row in rows]
     made = [f"commit {result.commit}"]
     made += [f"patches {result.patches}"] if result.patches else []

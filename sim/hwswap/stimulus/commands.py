@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from hwswap_map import Flag, Opcode, Status
 
-from hwswap.model.golden import BLKDEV, SOLIDSTATE, Allocator, Cluster, Device, Slots
+from hwswap.model.clusters import BLKDEV, SOLIDSTATE, Cluster, Device, Slots
+from hwswap.model.golden import Allocator
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.rows import ORDERS, SLOTS, run, runs
 

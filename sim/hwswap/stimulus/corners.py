@@ -11,7 +11,7 @@ import random
 import hwswap_map as m
 from hwswap_map import Opcode, Status
 
-from hwswap.model.golden import BLKDEV, DISCARD
+from hwswap.model.clusters import BLKDEV, DISCARD
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.policy import DeviceOrder, Hint, Policy
 from hwswap.model.rows import ORDERS, SLOTS, run

@@ -10,7 +10,7 @@ import random
 
 from hwswap_map import Flag, Opcode
 
-from hwswap.model.golden import BLKDEV, DISCARD, Cluster, Device
+from hwswap.model.clusters import BLKDEV, DISCARD, Cluster, Device
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.policy import Hint, Placement, Policy, Scan
 from hwswap.model.rows import ORDERS, SLOTS, run

@@ -11,7 +11,8 @@ from itertools import groupby
 
 from hwswap_map import Status
 
-from hwswap.model.golden import Allocator, Device
+from hwswap.model.clusters import Device
+from hwswap.model.golden import Allocator
 from hwswap.model.rows import SLOTS
 from hwswap.traces import trace
 from hwswap.traces.records import Op, Record

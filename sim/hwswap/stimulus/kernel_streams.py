@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hwswap.model.golden import BLKDEV, DISCARD, SOLIDSTATE, Allocator
+from hwswap.model.clusters import BLKDEV, DISCARD, SOLIDSTATE
+from hwswap.model.golden import Allocator
 from hwswap.model.rows import ORDERS, SLOTS, runs
 from hwswap.stimulus.kernel_discards import KernelDiscards
 from hwswap.traces import trace

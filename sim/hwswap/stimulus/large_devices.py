@@ -10,7 +10,7 @@ import random
 import hwswap_map as m
 from hwswap_map import Opcode, Status
 
-from hwswap.model.golden import DISCARD
+from hwswap.model.clusters import DISCARD
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.policy import Hint, Placement, Policy, Scan
 from hwswap.model.rows import ORDERS, SLOTS

@@ -5,7 +5,8 @@ import random
 
 import hwswap_map as m
 
-from hwswap.model.golden import BLKDEV, DISCARD, Allocator
+from hwswap.model.clusters import BLKDEV, DISCARD
+from hwswap.model.golden import Allocator
 from hwswap.model.policy import Policy, Scan
 from hwswap.model.rows import ORDERS, SLOTS, run
 from hwswap.stimulus import engine_state

@@ -10,7 +10,7 @@ import random
 import hwswap_map as m
 from hwswap_map import Opcode
 
-from hwswap.model.golden import Cluster, Device
+from hwswap.model.clusters import Cluster, Device
 from hwswap.model.host_memory import Command, prepare
 from hwswap.model.policy import DeviceOrder, Placement, Policy
 from hwswap.model.rows import ORDERS, SLOTS, run

@@ -109,12 +109,12 @@ class RandomTableCommands:
         at = rng.choice(clusters) * SLOTS
         return min(at + rng.choice((0, 1, 7, 8, 511, rng.randrange(SLOTS), rng.randrange(SLOTS))), pages - 1)
 
-    def some(self, type_: int) -> tuple[int, int]:
-        """Draw slots of one cluster: the first, and how many."""
-        rng = self.rng
+    def some(self) -> tuple[int, int, int]:
+        """Draw slots of one cluster: the device, the first, and how many."""
+        rng, type_ = self.rng, self.device()
         offset = self.slot(type_)
         room = min(SLOTS - offset % SLOTS, self.tables.devices[type_].pages - offset)
-        return offset, min(rng.choice((1, 1, 2, 3, 4, 7, 8, 9, 16, 64, 65, 512, rng.randint(1, SLOTS))), room)
+        return type_, offset, min(rng.choice((1, 1, 2, 3, 4, 7, 8, 9, 16, 64, 65, 512, rng.randint(1, SLOTS))), room)
 
     def target(self, needed: bool = True) -> int:
         """Draw where a result goes; sometimes nowhere, where that can be."""
@@ -162,8 +162,7 @@ class RandomTableCommands:
 
     def range(self) -> None:
         """TABLE_RANGE."""
-        type_ = self.device()
-        offset, nr = self.some(type_)
+        type_, offset, nr = self.some()
         self.do(Opcode.TABLE_RANGE, type_, nr=nr, arg0=offset, arg2=self.target())
 
     def limit(self) -> int:
@@ -194,8 +193,7 @@ class RandomTableCommands:
 
     def fill(self) -> None:
         """TABLE_FILL."""
-        type_ = self.device()
-        offset, nr = self.some(type_)
+        type_, offset, nr = self.some()
         pfn = self.rng.choice((self.rng.getrandbits(40), self.rng.getrandbits(PFN_BITS), WORD))
         kinds = self.expected(type_, offset, nr)
         arg2 = self.target(needed=False)
@@ -203,8 +201,7 @@ class RandomTableCommands:
 
     def clear(self) -> None:
         """TABLE_CLEAR to free slots, or to leave a shadow."""
-        type_ = self.device()
-        offset, nr = self.some(type_)
+        type_, offset, nr = self.some()
         kinds = self.expected(type_, offset, nr)
         shadow = self.rng.choice((0, 1, self.rng.getrandbits(64) | 1))
         arg2 = self.target(needed=False)
@@ -213,8 +210,7 @@ class RandomTableCommands:
     def replace(self) -> None:
         """TABLE_REPLACE of the slots of a folio; sometimes of one too many."""
         rng = self.rng
-        type_ = self.device()
-        offset, nr = self.some(type_)
+        type_, offset, nr = self.some()
         words = self.words(type_, offset, nr)
         start = next((i for i, word in enumerate(words) if word & 3 == 2), 0)
         old = pfn_of(words[start])

@@ -56,9 +56,7 @@ class Op(IntEnum):
 NAMES = {int(op): op.name.lower() for op in Op}
 FIRST_VERSION = tuple(op for op in Op if op <= Op.FREE)
 """The kinds in format version 1."""
-SECOND_VERSION = tuple(op for op in Op if op <= Op.AVAILABLE)
-"""The kinds in format version 2."""
-KNOWN = {1: FIRST_VERSION, 2: SECOND_VERSION, 4: tuple(Op)}
+KNOWN = {1: FIRST_VERSION, 2: tuple(op for op in Op if op <= Op.AVAILABLE), 4: tuple(Op)}
 """The kinds in each format version. There is no version 3: it had steps of an allocation that an engine was told."""
 FIRST_DETAIL, FIRST_READAHEAD = 32, 64
 
@@ -175,12 +173,6 @@ class Validator:
         self.sizes: dict[int, int] = {}
         self.operations = 0
         self.window_of: tuple[int, int] | None = None
-
-    def check(self, records: Iterable[Record]) -> None:
-        """Raise a TraceError that names the first record with a fault."""
-        for number, record in enumerate(records):
-            if fault := self.fault(record):
-                raise TraceError(f"record {number}: {fault}")
 
     def fault(self, record: Record) -> str | None:
         """Return the error in the next record, None if there is none."""

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from hwswap_map import Status
 
-from hwswap.model.golden import BLKDEV, DISCARD, SOLIDSTATE, Allocator, Slots
+from hwswap.model.clusters import BLKDEV, DISCARD, SOLIDSTATE, Slots
+from hwswap.model.golden import Allocator
 from hwswap.model.policy import DeviceOrder, Hint, Placement, Policy, Scan
 from hwswap.model.rows import ORDERS, SLOTS, runs
 from hwswap.traces import trace
@@ -121,7 +122,9 @@ class Stream:
             if event < 0.4:
                 yield from self.go(give_up=event < 0.15)
             elif event < 0.8:
-                yield from self.some_device_comes()
+                absent = [type_ for type_ in range(self.shape.devices) if type_ not in self.in_use]
+                if absent:
+                    yield from self.come(self.rng.choice(absent))
 
     def arrive(self) -> Iterator[trace.Record]:
         """Bring on the first devices."""
@@ -201,12 +204,6 @@ class Stream:
         if "node" in self.shape.features:
             node = rng.randrange(4)
         return flags, priority, node
-
-    def some_device_comes(self) -> Iterator[trace.Record]:
-        """Bring on a device that is not there, if there is one."""
-        absent = [type_ for type_ in range(self.shape.devices) if type_ not in self.in_use]
-        if absent:
-            yield from self.come(self.rng.choice(absent))
 
     def go(self, give_up: bool) -> Iterator[trace.Record]:
         """Take a device off; its slots are freed while others go on. Or give up half-way and take it back."""

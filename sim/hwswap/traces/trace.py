@@ -39,10 +39,6 @@ from hwswap.traces.records import (
 )
 
 __all__ = [
-    "FAILED",
-    "Op",
-    "Record",
-    "TraceError",
     "alloc",
     "bad",
     "discard_done",
@@ -55,8 +51,8 @@ __all__ = [
     "swapoff",
     "swapoff_begin",
     "swapon",
-    "version_of",
 ]
+"""Makers of records, which those who use traces have from here."""
 
 MAGIC = b"HWSWAPTR"
 FORMAT = "hwswap-trace"
@@ -169,20 +165,22 @@ def complete(header: Header, records: list[Record]) -> Trace:
 
 
 def write(path: Path, header: Header, records: list[Record]) -> None:
-    """Write a trace, compressed unless the name ends in .hwst; fills in the header's counts.
+    """Write a trace, compressed unless the name ends in .hwst; the file is only there when it is complete."""
+    data = pack(header, records)
+    paths.write(path, data if path.suffix == ".hwst" else gzip.compress(data, 9, mtime=0))
 
-    The format version is the lowest that holds the records. The same trace gives the same bytes. The file is only
-    there when it is complete.
+
+def pack(header: Header, records: list[Record]) -> bytes:
+    """Return a trace as it is in a file that is not compressed; fills in the header's counts.
+
+    The format version is the lowest that holds the records. The same trace gives the same bytes.
     """
     version = version_of(records)
     validate(records, header.cpus, version)
     complete(header, records)
     text = json.dumps(asdict(header), sort_keys=True).encode()
     text += b" " * (-len(text) % 16)
-    data = _PREFIX.pack(MAGIC, version, len(text)) + text + b"".join(_RECORD.pack(*record) for record in records)
-    if path.suffix != ".hwst":
-        data = gzip.compress(data, 9, mtime=0)
-    paths.write(path, data)
+    return _PREFIX.pack(MAGIC, version, len(text)) + text + b"".join(_RECORD.pack(*record) for record in records)
 
 
 def read(path: Path) -> Trace:
@@ -273,4 +271,7 @@ def parse_header(text: bytes) -> Header:
 
 def validate(records: Iterable[Record], cpus: int, version: int = 4) -> None:
     """Check every record by itself and the order of each device's life; TraceError names the first bad one."""
-    Validator(cpus, version).check(records)
+    validator = Validator(cpus, version)
+    for number, record in enumerate(records):
+        if fault := validator.fault(record):
+            raise TraceError(f"record {number}: {fault}")

@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 from hwswap_map import Flag, Status
 
-from hwswap.compare import operations
+from hwswap.compare.operations import compare
 from hwswap.model.clusters import Cluster, Device
-from hwswap.model.golden import Allocator
+from hwswap.model.follower import Mismatch
+from hwswap.model.golden import TOP_ORDER, Allocator
 from hwswap.model.observed_tables import TableBin, table_goals
 from hwswap.model.policy import DeviceOrder, Hint, Placement, Scan
 from hwswap.model.rows import ORDERS, SLOTS
-from hwswap.model.search import TOP_ORDER
 from hwswap.traces.records import FAILED, Op
 from hwswap.traces.trace import ClusterMap, Trace
 
@@ -94,9 +94,10 @@ class Functional:
         model = Observed(max(header.devices, 1), header.cpus, max(header.clusters, 1))
         clusters = ClusterMap()
         for number, record in enumerate(trace.records):
-            difference = operations.compare(model, clusters, number, record)
-            if difference is not None:
-                raise ValueError(f"a trace cannot be counted that the model does not agree with: {difference}")
+            try:
+                compare(model, clusters, record)
+            except Mismatch as mismatch:
+                raise ValueError(f"operation {number} of a trace: the model does not agree: {mismatch}") from mismatch
             if record.op == Op.ALLOC:
                 failed = record.type == FAILED
                 found = ("fail", record.order, NOWHERE) if failed else ("alloc", record.order, model.state)

@@ -263,7 +263,10 @@ def try_all(numbers: Sequence[int], jobs: int, outcomes: Outcomes) -> None:
     def one(number: int) -> None:
         outcome = try_fault(number, MUTATION_TESTS, MODEL, TESTS, limits)
         if not outcome.by:
-            outcome.how = proved(number, prover)
+            try:
+                outcome.how = NONE if prover.no_fault(number) else ""
+            except yosys.OutOfTimeError:
+                outcome.how = OUT_OF_TIME
         outcomes.add(outcome)
 
     with ThreadPoolExecutor(jobs) as pool:
@@ -273,14 +276,6 @@ def try_all(numbers: Sequence[int], jobs: int, outcomes: Outcomes) -> None:
                 job.result()
         finally:
             pool.shutdown(cancel_futures=True)
-
-
-def proved(number: int, prover: Prover) -> str:
-    """Return the proof of a survivor: NONE, OUT_OF_TIME, or "" if nothing is proved of it."""
-    try:
-        return NONE if prover.no_fault(number) else ""
-    except yosys.OutOfTimeError:
-        return OUT_OF_TIME
 
 
 def report(outcomes: Sequence[Outcome], listed: Sequence[make_mutants.Mutant]) -> dict[str, int]:

@@ -27,11 +27,6 @@ class Proof:
     neighbours: tuple[str, ...] = ()
 
     @property
-    def emitted(self) -> str:
-        """The name of the part's file."""
-        return f"{self.part or self.name}.sv"
-
-    @property
     def specification(self) -> str:
         """The name of the specification."""
         return self.source or self.name

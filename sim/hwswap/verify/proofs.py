@@ -45,8 +45,6 @@ SAYS = re.compile(r'\$error\("Assertion failed: (.*?)(?:\\n)?"\)')
 LEMMAS = frozenset({"order", "legal"})
 """Properties of the specification alone, which no fault in the part can break."""
 
-LEMMA = "of the specification alone"
-
 PROVED = ("unbounded", "bounded")
 
 
@@ -114,7 +112,7 @@ class Session:
     def __init__(self, proof: Proof, parts: Path, folder: Path) -> None:
         """Prepare it; `parts` holds the files of EmitProofs."""
         self.proof = proof
-        self.part = parts.resolve() / proof.emitted  # as Yosys names it, too
+        self.part = parts.resolve() / f"{proof.part or proof.name}.sv"  # as Yosys names it, too
         self.folder = folder / proof.name
         self.folder.mkdir(parents=True, exist_ok=True)
         self.top = f"{proof.specification}_proof"
@@ -333,7 +331,7 @@ def prove(proof: Proof, parts: Path, folder: Path, seed: int, say: Callable[[str
         for verdict in verdicts:
             say(f"{proof.name}: breaking {verdict.name}")
             if verdict.name in LEMMAS:
-                verdict.breakable = LEMMA
+                verdict.breakable = "of the specification alone"
             else:
                 session.weigh(verdict, properties[verdict.name], seed)
     return verdicts

@@ -18,7 +18,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
 from hwswap.kernel import convert
 from hwswap.project import paths, printed
@@ -145,15 +144,6 @@ def simulate(short: bool, functional: Functional) -> None:
             pool.shutdown(cancel_futures=True)
 
 
-def table_of(summary: Summary) -> Table:
-    """Return the coverage of each module as a table."""
-    table = printed.table("coverage of the engine's Verilog", ("module", "lines", "toggles"))
-    for module in sorted({module for module, _ in summary.points}):
-        both = ((module, "line"), (module, "toggle"))
-        table.add_row(module, *(f"{summary.reached[kind]:,} / {summary.points[kind]:,}" for kind in both))
-    return table
-
-
 def faults(summary: Summary, functional: Functional, short: bool) -> Iterator[str]:
     """Yield a sentence for each thing that is not as it must be; the short form need not reach everything."""
     for reason, points in summary.refuted.items():
@@ -173,7 +163,11 @@ def faults(summary: Summary, functional: Functional, short: bool) -> Iterator[st
 
 def report(summary: Summary, functional: Functional, short: bool, folder: Path = OUTPUT) -> int:
     """Print and write the coverage; return the exit status."""
-    OUT.print(table_of(summary))
+    table = printed.table("coverage of the engine's Verilog", ("module", "lines", "toggles"))
+    for module in sorted({module for module, _ in summary.points}):
+        both = ((module, "line"), (module, "toggle"))
+        table.add_row(module, *(f"{summary.reached[kind]:,} / {summary.points[kind]:,}" for kind in both))
+    OUT.print(table)
     for reason, number in summary.waived.most_common():
         OUT.print(f"left out: {number:,} points: {reason}", highlight=False, soft_wrap=True)
     (folder / "missed.txt").write_text("".join(f"{' '.join(map(str, point))}\n" for point in summary.missed))

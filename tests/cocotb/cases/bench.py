@@ -13,7 +13,7 @@ import hwswap_map as m
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, First, RisingEdge, Timer
 from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiSlave
-from hwswap.model.golden import BLKDEV, SOLIDSTATE
+from hwswap.model.clusters import BLKDEV, SOLIDSTATE
 from hwswap.model.grant_entries import DeviceEntry
 from hwswap.model.host_memory import Command
 from hwswap.stimulus.commands import Expected
