@@ -46,7 +46,7 @@ def test_all_conditions_are_met() -> None:
     [
         (lambda: collected(units=836), "94.9 % of the allocations were of grants (at least 95 %)"),
         (lambda: collected(refused=5), "1.50 % of the grants were refused (at most 1 %)"),
-        (lambda: collected(differences=1), "mirror when quiet: clusters 128 differences 1"),
+        (lambda: collected(differences=1), "bitmaps when quiet: clusters 128 differences 1"),
     ],
 )
 def test_each_condition_can_be_missed(made: Callable[[], demo.Collected], said: str) -> None:

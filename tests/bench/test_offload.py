@@ -188,8 +188,8 @@ def test_wrong_bytes_are_refused() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["kernel 2", "clusters 128 differences 2"])
-def test_a_mirror_that_differs_is_refused(wrong: str) -> None:
-    with pytest.raises(GuestError, match="2 words of the mirror"):
+def test_bitmaps_that_differ_are_refused(wrong: str) -> None:
+    with pytest.raises(GuestError, match="2 bitmap or cluster words"):
         entries(1, mixed(SPLITS).replace("kernel 0", wrong, 1))
 
 

@@ -78,7 +78,7 @@ def test_median_and_spread_are_over_the_runs():
         (printed(400), ""),
         (printed(400, mismatches=7), "7 bytes came back wrong"),
         (printed(0), "nothing was swapped out"),
-        (printed(400).replace("kernel 0", "kernel 2"), "2 words of the mirror are not what the kernel's tables say"),
+        (printed(400).replace("kernel 0", "kernel 2"), "2 bitmap or cluster words differ from the kernel's tables"),
     ],
 )
 def test_what_is_a_fault(text, fault):

@@ -82,9 +82,9 @@ def test_a_plan_is_done_in_each_mode(boot):
     ]
     assert all(swap["out_ns"] > 0 and swap["in_ns"] > 0 for swap in hint.swaps)
     assert (hint.benches, hint.full) == (CALLS * len(linux_plan.BENCH), CALLS)
-    assert (hint.mirror, hint.driver) == ({"clusters": 64, "differences": 0}, {"grants_popped": 40})
+    assert (hint.bitmaps, hint.driver) == ({"clusters": 64, "differences": 0}, {"grants_popped": 40})
     assert any('"kind":"engine"' in line and "build 97d1bcd2d380d270;device0 pages 1" in line for line in said)
-    assert collected.modes["off"].mirror is None
+    assert collected.modes["off"].bitmaps is None
     start = done.index(f"{MODE} hint")
     gap = {0: 10000, 2: 40000, 4: 160000, 7: 200000, 9: 200000}
     folios = "write /sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled"

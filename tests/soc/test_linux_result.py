@@ -40,7 +40,7 @@ def console() -> list[str]:
             lines += [bench(mode, "alloc", order, cycles + placed, placed), bench(mode, "free", order, cycles, 0)]
         lines += [bench(mode, "alloc", 0, 1500, placed, "full"), bench(mode, "free", 0, 1400, 0, "full")]
         if placed:
-            lines += [line("mirror", mode, text="clusters 64 differences 0;")]
+            lines += [line("bitmaps", mode, text="clusters 64 differences 0;")]
             lines += [line("driver", mode, text="grants_popped 40;detaches 0;grant_units 4200;two words more;")]
     lines += [line("held", pages=16, verified_bytes=65536, wrong_bytes=0), "HWSWAP-DONE 0"]
     return lines
@@ -53,7 +53,7 @@ def test_a_good_run_has_no_failures():
     assert collected.phases == ["OpenSBI", "kernel", "init", *modes, "swapoff"]
     hint = collected.modes["hint"]
     assert hint.driver == {"grants_popped": 40, "grant_units": 4200}
-    assert hint.mirror == {"clusters": 64, "differences": 0}
+    assert hint.bitmaps == {"clusters": 64, "differences": 0}
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ class Driver:
         """Wait until a search begins where a grant of the engine said. They are counted from each attach on."""
         self.wait_beyond("grant_units", self.stats()["grant_units"], timeout)
 
-    def assert_mirror(self) -> None:
+    def assert_bitmaps(self) -> None:
         """Compare what the kernel stores for the engine with its own tables, which has to hold at any time."""
         text = self.guest.run(f"cat {DEBUG}/verify").check()
         last = text.strip().splitlines()[-1].split()

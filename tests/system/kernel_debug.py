@@ -138,7 +138,7 @@ def test_mode(guest: Guest, driver: Driver, mode: str) -> None:
     else:
         assert seen["grant_units"] > 0, seen
         driver.wait_attached(WAIT)
-        driver.assert_mirror()
+        driver.assert_bitmaps()
     assert_sound(guest)
 
 
@@ -152,7 +152,7 @@ def test_mode_changes_under_load(guest: Guest, driver: Driver) -> None:
     for load in loads:
         load.stop()
     driver.wait_attached(WAIT)
-    driver.assert_mirror()
+    driver.assert_bitmaps()
     assert_sound(guest)
 
 

@@ -37,7 +37,7 @@ class Engine:
         """Return what the counters have risen by."""
         return {name: value - before[name] for name, value in self.counters().items()}
 
-    def assert_mirror(self, quiet: bool = True) -> None:
+    def assert_bitmaps(self, quiet: bool = True) -> None:
         """Compare what the kernel stores with its tables, and when nothing swaps what the engine keeps, too."""
         deadline = time.monotonic() + 60
         while True:

@@ -67,7 +67,7 @@ def test_windows_come_back_with_the_engine(guest: Guest, driver: Driver) -> None
     driver.wait_grants()
     load.stop(300)
     assert_no_more(guest)
-    driver.assert_mirror()
+    driver.assert_bitmaps()
 
 
 def test_engine_that_goes_astray(folder: Path, kernel_log: Path) -> None:

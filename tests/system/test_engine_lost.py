@@ -31,7 +31,7 @@ def kill_and_attach_again(engine: EngineServer, kernel_log: Path) -> None:
         driver.wait_attached(60)
         driver.wait_grants()
         load.stop()
-        driver.assert_mirror()
+        driver.assert_bitmaps()
 
 
 @pytest.mark.parametrize("program", [artifacts.DEVICE_GRANTS, artifacts.DEVICE_GRANTS_ONLY], ids=["whole", "no-core"])
@@ -56,7 +56,7 @@ def test_reset_reboot_and_a_second_guest(engine: EngineServer, kernel_log: Path)
         load = Load(guest, MIXED)
         driver.wait_grants()
         load.stop()
-        driver.assert_mirror()
+        driver.assert_bitmaps()
 
     with Guest(MACHINE, engine, log=kernel_log) as guest:
         use(guest)

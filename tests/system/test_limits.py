@@ -62,7 +62,7 @@ def test_engine_that_gives_random_grants(folder: Path, kernel_log: Path) -> None
         print(f"grants refused: {refused}, in {attaches} attaches")
         assert all(refused.values()), refused
         # What the kernel stores does not come from grants.
-        driver.assert_mirror()
+        driver.assert_bitmaps()
         driver.unload()
 
 
@@ -74,7 +74,7 @@ def test_more_swap_devices_than_the_engine_has(folder: Path, kernel_log: Path) -
             swapload(guest, SMALL)
         driver.wait_messages("stays with software", 2)
         assert driver.stats()["grant_units"] > 0
-        driver.assert_mirror()
+        driver.assert_bitmaps()
 
 
 def test_more_clusters_than_the_engine_has(folder: Path, kernel_log: Path) -> None:
@@ -85,7 +85,7 @@ def test_more_clusters_than_the_engine_has(folder: Path, kernel_log: Path) -> No
         swapload(guest, SMALL)
         assert guest.kernel_log().count("there is no room for its 768 clusters") == 1
         assert driver.stats()["grant_units"] > 0
-        driver.assert_mirror()
+        driver.assert_bitmaps()
 
 
 def test_swap_file(folder: Path, kernel_log: Path) -> None:
@@ -102,7 +102,7 @@ def test_swap_file(folder: Path, kernel_log: Path) -> None:
         stats = driver.stats()
         assert stats["grant_units"] > 0
         assert stats["grants_refused_flags"] == 0  # the engine grants nothing but single slots of a file
-        driver.assert_mirror()
+        driver.assert_bitmaps()
         guest.run("swapctl off /tmp/disk/swap").check()
 
 
@@ -136,4 +136,4 @@ def test_not_used_until_bound_anew(folder: Path, kernel_log: Path, lie: str, reg
             driver.wait_attached()
             swapload(guest, SMALL)
             assert driver.stats()["grant_units"] > 0
-            driver.assert_mirror()
+            driver.assert_bitmaps()

@@ -73,7 +73,7 @@ def test_swaps_and_verifies(guest: Guest, driver: Driver, mode: str) -> None:
         assert driver.state().startswith("detached")
     else:
         driver.wait_beyond("grants_popped", before["grants_popped"])
-        driver.assert_mirror()
+        driver.assert_bitmaps()
     load.stop(300)
     assert swapped_out(guest) > pages
     seen = driver.since(before)
@@ -81,7 +81,7 @@ def test_swaps_and_verifies(guest: Guest, driver: Driver, mode: str) -> None:
         assert not any(count for name, count in seen.items() if "grant" in name), seen
         return
     assert not any(seen[name] for name in NEVER), seen
-    driver.assert_mirror()
+    driver.assert_bitmaps()
     assert seen["grant_units"] > 0 and seen["grants_claimed"] > 0, seen
     assert "grants 0\n" not in guest.run("cat /sys/kernel/debug/hwswap/engine").check()
 
@@ -95,7 +95,7 @@ def test_modes_change_under_load(guest: Guest, driver: Driver) -> None:
     driver.wait_attached()
     driver.wait_grants()
     load.stop(300)
-    driver.assert_mirror()
+    driver.assert_bitmaps()
 
 
 def test_devices_come_and_go_under_load(guest: Guest, driver: Driver) -> None:
@@ -106,12 +106,12 @@ def test_devices_come_and_go_under_load(guest: Guest, driver: Driver) -> None:
     loads = [Load(guest, SMALL), Load(guest, LARGE)]
     for priority in (-1, 5, 1):
         change_devices(guest, DISKS[:2], priority)
-        driver.assert_mirror()
+        driver.assert_bitmaps()
     driver.wait_grants()
     for load in loads:
         load.stop(300)
     verify_half(guest)
-    driver.assert_mirror()
+    driver.assert_bitmaps()
     guest.run(f"swapctl off {DISKS[0]} {DISKS[1]} && swapctl on {DISKS[0]} {DISKS[1]}").check()
     assert driver.state() == "attached"
 
@@ -122,7 +122,7 @@ def test_bad_slots_and_discard_flag(guest: Guest, driver: Driver) -> None:
     before = driver.stats()
     swapload(guest, f"{SMALL} {ROUNDS}", 300)
     assert driver.since(before)["grant_units"] > 0
-    driver.assert_mirror()
+    driver.assert_bitmaps()
     guest.run(f"swapctl off {disk} && swapctl make {disk} && swapctl on {disk}").check()
 
 
@@ -130,7 +130,7 @@ def test_a_cpu_comes_and_goes(guest: Guest, driver: Driver) -> None:
     load = Load(guest, LARGE)
     for _ in range(2):
         guest.run("echo 0 >/sys/devices/system/cpu/cpu1/online; sleep 0.5").check()
-        driver.assert_mirror()
+        driver.assert_bitmaps()
         guest.run("echo 1 >/sys/devices/system/cpu/cpu1/online; sleep 0.5").check()
     load.stop(300)
     assert driver.state() == "attached"
@@ -146,4 +146,4 @@ def test_rmmod_under_load(guest: Guest, driver: Driver) -> None:
         driver.wait_attached()
     driver.wait_grants()
     load.stop(300)
-    driver.assert_mirror()
+    driver.assert_bitmaps()

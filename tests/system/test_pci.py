@@ -94,7 +94,7 @@ def test_reset_under_load(driver: Driver, method: str) -> None:
     assert_came_back(driver, before, 3)
     assert len(driver.messages("PCI function is being reset")) == said + 3
     assert_ordered(driver)
-    driver.assert_mirror()
+    driver.assert_bitmaps()
 
 
 @pytest.mark.parametrize("error", [COMPLETION_TIMEOUT, MALFORMED])
@@ -112,7 +112,7 @@ def test_reported_error_under_load(driver: Driver, error: int) -> None:
     assert driver.messages("a PCI error was reported")
     assert guest.kernel_log().count("device recovery successful") == recovered + 1
     assert_ordered(driver)
-    driver.assert_mirror()
+    driver.assert_bitmaps()
 
 
 def test_reset_while_nothing_is_attached(driver: Driver) -> None:
@@ -123,7 +123,7 @@ def test_reset_while_nothing_is_attached(driver: Driver) -> None:
     assert driver.state() == "detached: mode is off"
     driver.set_mode("hint")
     driver.wait_attached()
-    driver.assert_mirror()
+    driver.assert_bitmaps()
 
 
 def test_a_frozen_engine_is_not_touched(folder: Path, kernel_log: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_frozen_engine_is_not_touched(folder: Path, kernel_log: Path) -> None:
         assert not touched(lines[:reset]), lines[:reset]
         driver.wait_grants()
         load.stop()
-        driver.assert_mirror()
+        driver.assert_bitmaps()
 
 
 def test_a_dead_engine_is_not_touched(folder: Path, kernel_log: Path) -> None:

@@ -49,4 +49,4 @@ def test_a_full_device_is_no_reason(folder: Path, kernel_log: Path) -> None:
         assert used_of(guest)[FIRST] == 4092
         load.stop()
         verify_half(guest)
-        driver.assert_mirror()
+        driver.assert_bitmaps()

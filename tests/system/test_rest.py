@@ -39,6 +39,6 @@ def test_an_engine_of_which_nothing_is_asked_moves_no_word_and_wakes(folder, ker
         swapload(guest, f"{SMALL} --rounds 2", 300)
         assert driver.since(before)["grant_units"] > 0
         assert said(guest, "beats") > moved
-        driver.assert_mirror()
+        driver.assert_bitmaps()
         driver.unload()
     engine.stop()

@@ -42,5 +42,5 @@ def test_swapon_and_swapoff_do_not_wait(folder: Path, kernel_log: Path) -> None:
         load = Load(guest, "--processes 2 --size 8m --limit 6m --folio 4k --access random")
         driver.wait_grants(120)
         load.stop()
-        driver.assert_mirror()
+        driver.assert_bitmaps()
         assert not driver.messages("detached")

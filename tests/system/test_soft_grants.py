@@ -44,7 +44,7 @@ def nothing_left(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.mark.parametrize("cpus", [1, 4])
 def test_grants_steer(cpus: int, kernel_log: Path) -> None:
-    """Every byte is right, nearly all folios are placed by grants, and the mirror is exact, under load too."""
+    """Every byte is right, nearly all folios are placed by grants, and the bitmaps are exact, under load too."""
     with Guest(Machine(cpus=cpus, disks=4, disk_mb=64), log=kernel_log, patience=3) as guest:
         swap_on(guest)
         engine = Engine(guest)
@@ -53,13 +53,13 @@ def test_grants_steer(cpus: int, kernel_log: Path) -> None:
         swapload(guest, f"{LARGE} {ROUNDS}", 300)
         swapload(guest, f"--size 24m --limit 16m --folio 2m --access sequential {ROUNDS}", 300)
         load = Load(guest, SMALL)
-        engine.assert_mirror(quiet=False)
+        engine.assert_bitmaps(quiet=False)
         load.stop(300)
         seen = engine.since(before)
         assert seen["grant_units"] > 1000, seen
         assert seen["grants_claimed"] > 0, seen
         assert not any(seen[f"grants_refused_{why}"] for why in ("device", "flags", "order", "place", "empty")), seen
-        engine.assert_mirror()
+        engine.assert_bitmaps()
         engine.unload()
         swapload(guest, f"{SMALL} {ROUNDS}", 300)
 
@@ -79,7 +79,7 @@ def test_a_lie_costs_speed_alone(guest: Guest, lie: str) -> None:
     assert (seen["grants"] > 0) == (lie != "full"), seen
     if LIES[lie]:
         assert seen[LIES[lie]] > 0, seen
-    engine.assert_mirror(quiet=False)
+    engine.assert_bitmaps(quiet=False)
     # It mends its ways: all is as ever.
     engine.set("lie", "none")
     before = engine.counters()
@@ -98,12 +98,12 @@ def test_open_placement(guest: Guest) -> None:
     hold_half(guest, seed=5)
     judge(guest.run("swapmix --fill 160m --churn 160m --seed 5", 900).check())
     assert engine.counters()["grant_units"] > 1000
-    engine.assert_mirror(quiet=False)
+    engine.assert_bitmaps(quiet=False)
     verify_half(guest)
     # Switched off in use: what is in the wrong cluster goes by and by.
     guest.run(f"echo 0 >{OPEN}").check()
     swapload(guest, f"{LARGE} {ROUNDS}", 300)
-    engine.assert_mirror()
+    engine.assert_bitmaps()
     engine.unload()
 
 
@@ -120,7 +120,7 @@ def test_free_clusters_are_not_granted_in_advance(guest: Guest) -> None:
         guest.run(f"echo 5 2 1000000 >{BENCH}; sleep 1").check()
         seen = engine.since(before)
         on_offer[sparing] = seen["grants"] - seen["grants_popped"] - seen["grants_taken_back"]
-        engine.assert_mirror()
+        engine.assert_bitmaps()
         engine.unload()
     assert 0 < on_offer[1] < on_offer[0], on_offer
     assert on_offer[0] % 4 == 0, on_offer
@@ -156,7 +156,7 @@ def test_large_folios_stay_for_as_many_slots_as_a_cluster_has(kernel_log: Path) 
         assert split == 113 - whole > 0
         assert engine.since(before)["grants_refused_priority"] > 0
         verify_half(guest)
-        engine.assert_mirror()
+        engine.assert_bitmaps()
         engine.unload()
 
 
@@ -166,7 +166,7 @@ def test_the_engine_comes_and_goes_under_load(guest: Guest) -> None:
     for number in range(10):
         engine = Engine(guest, f"log2={number % 4} lie={'noise' if number % 3 == 2 else 'none'}")
         guest.run("sleep 0.3").check()
-        engine.assert_mirror(quiet=False)
+        engine.assert_bitmaps(quiet=False)
         engine.unload()
     for load in loads:
         load.stop(300)

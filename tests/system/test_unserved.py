@@ -70,7 +70,7 @@ def test_an_unserved_device_comes_and_goes(folder: Path, kernel_log: Path) -> No
         page_out_64k(guest, 1)
         assert driver.stats()["grants_no_run"] > 0
         guest.run(f"echo drop >{BENCH}").check()
-        driver.assert_mirror()
+        driver.assert_bitmaps()
 
 
 LAST_PAGE = 4294966784
@@ -89,5 +89,5 @@ def test_a_device_of_nearly_all_numbers(folder: Path, kernel_log: Path) -> None:
         swapload(guest, "--processes 2 --size 8m --limit 6m --folio 4k --access random --rounds 2")
         assert driver.stats()["grant_units"] > 0
         assert not driver.messages("detached")
-        driver.assert_mirror()
+        driver.assert_bitmaps()
         guest.run("swapctl off /dev/nullb0", 600).check()

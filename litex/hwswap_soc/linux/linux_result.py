@@ -16,7 +16,7 @@ TROUBLE = re.compile(
 )
 """Kernel messages after which no result counts."""
 
-MIRROR = re.compile(r"clusters (?P<clusters>\d+) differences (?P<differences>\d+)")
+BITMAPS = re.compile(r"clusters (?P<clusters>\d+) differences (?P<differences>\d+)")
 """The driver's report when it has compared the words that the engine reads with the kernel's tables."""
 
 PHASES = (
@@ -39,7 +39,7 @@ class Mode:
     """The same lines, of an area that is 90 % full."""
     thread: list[dict[str, Any]] = field(default_factory=list)
     """Of each bench, the work of the thread that grants."""
-    mirror: dict[str, Any] | None = None
+    bitmaps: dict[str, Any] | None = None
     driver: dict[str, Any] = field(default_factory=dict)
 
 
@@ -99,9 +99,9 @@ class Collected:
             mode.full.append(item["result"])
         elif kind == "thread":
             mode.thread.append(item)
-        elif kind == "mirror":
-            found = MIRROR.search(item["text"])
-            mode.mirror = {key: int(value) for key, value in found.groupdict().items()} if found else None
+        elif kind == "bitmaps":
+            found = BITMAPS.search(item["text"])
+            mode.bitmaps = {key: int(value) for key, value in found.groupdict().items()} if found else None
         elif kind == "driver":
             mode.driver = counters(item["text"])
 
@@ -145,8 +145,8 @@ def _mode_failures(name: str, mode: Mode) -> list[str]:
         # It is late where calls come back to back, but it is not always.
         found.append(f"{name}: no folio was placed by a grant.")
     if name == ENGINE:
-        if mode.mirror is None or mode.mirror["differences"]:
-            found.append(f"{name}: what the engine reads differs from the kernel's tables: {mode.mirror}.")
+        if mode.bitmaps is None or mode.bitmaps["differences"]:
+            found.append(f"{name}: what the engine reads differs from the kernel's tables: {mode.bitmaps}.")
         if mode.driver.get("detaches"):
             found.append(f"{name}: the driver gave the engine up.")
     return found

@@ -11,7 +11,7 @@
  *     swap:ORDER:PAGES                 write pages, have them swapped out as folios of that order, read and verify them
  *     bench:ORDER:COUNT:GAP_NS[:CPUS]  have the kernel allocate and free COUNT folios, each call after a pause; on so
  *                                      many CPUs at once
- *     counters                         the driver's, the engine's, and its mirror beside the kernel's own tables
+ *     counters                         the driver's, the engine's, and its bitmaps beside the kernel's own tables
  *     fill:PAGES:PERCENT               from here on, bench on a second RAM disk: all in use but PERCENT, at random
  *
  * It is built with the kernel's nolibc alone, so no other C library is needed; Debian's busybox wants an FPU, which
@@ -274,7 +274,7 @@ static void run_counters(const unsigned long *number)
 	(void)number;
 	if (!by_engine(mode))
 		return;
-	report_file("mirror", DRIVER "verify");
+	report_file("bitmaps", DRIVER "verify");
 	report_file("driver", DRIVER "stats");
 	report_file("engine", DRIVER "engine");
 }

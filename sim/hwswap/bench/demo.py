@@ -16,7 +16,7 @@ from rich.console import Console
 
 from hwswap.bench import demo_table, fallbacks
 from hwswap.bench import lines as bench_lines
-from hwswap.guest import mirror
+from hwswap.guest import bitmaps
 from hwswap.guest.machine import counting
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.kernel import ftrace
@@ -112,7 +112,9 @@ def check(collected: Collected) -> list[Check]:
         checks.append(Check(text, refused <= REFUSED_PERCENT))
     for name in ("hint", "fragmented-hint", "end"):
         verify = collected.phases[name].verify
-        checks.append(Check(f"{name}: mirror when quiet: {verify or 'not compared'}", mirror.differences(verify) == 0))
+        checks.append(
+            Check(f"{name}: bitmaps when quiet: {verify or 'not compared'}", bitmaps.differences(verify) == 0)
+        )
     loads = [load for phase in collected.phases.values() for load in phase.loads]
     wrong = sum(load["mismatches"] for load in loads)
     read = sum(load["verified_bytes"] for load in loads)
@@ -228,7 +230,7 @@ def run_in(folder: Path, seed: int) -> list[str]:
         title="A running kernel",
         command="make demo",
         platform=f"{counting(release)}; the RTL as a PCI device, {CLOCK_MHZ} MHz, {EngineServer.latency} "
-        "cycles a transfer; four RAM disks",
+        "cycles per transfer; four RAM disks",
         leaves_out="waiting, cache misses; tables of new clusters, which a worker makes beforehand",
         kernel=True,
         seed=seed,

@@ -46,7 +46,7 @@ def swap_table(phases: Mapping[str, Any]) -> Table:
     row("grants refused", lambda c: f"{refused(c):,}", True)
     counter("empty clusters taken by grants", "grants_claimed", True)
     shown = [phases[name] for name in PHASES]
-    table.add_row("mirror differences when quiet", *(phase.verify.rpartition(" ")[2] or "-" for phase in shown))
+    table.add_row("bitmap differences when quiet", *(phase.verify.rpartition(" ")[2] or "-" for phase in shown))
     sums = ([sum(load[key] for load in phase.loads) for key in ("mismatches", "verified_bytes")] for phase in shown)
     table.add_row("bytes wrong, of bytes verified", *(f"{wrong} of {verified:,}" for wrong, verified in sums))
     return table
@@ -122,7 +122,7 @@ def notes(benches: Mapping[str, Any], ticks: Mapping[str, int]) -> list[str]:
         (
             "The engine is simulated: its Verilog, run by Verilator behind a PCI device that QEMU shows to the guest. "
             f"Its clock is modelled as {CLOCK_MHZ} MHz, its link as {EngineServer.latency} engine "
-            "cycles a transfer. No wall-clock time is compared: a simulated device has none."
+            "cycles per transfer. No wall-clock time is compared: a simulated device has none."
         ),
         (
             "The guest has one CPU whose clock counts instructions (1 instruction = 1 ns): blind to waiting and to "

@@ -20,7 +20,7 @@ from statistics import mean
 from typing import Any
 
 from hwswap.bench.offload_targets import Rates
-from hwswap.guest import mirror
+from hwswap.guest import bitmaps
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.project import paths
 from hwswap.results.schema import Figure
@@ -39,7 +39,7 @@ LARGE_SEARCH = 32
 """Clusters more that a large folio looks into, where the search is wide."""
 
 SEEDS = (1, 2, 3, 4, 7)
-"""One says little: the kernel splits 16 times as many folios with one of them as with another."""
+"""One seed says little: the kernel splits 16 times as many folios with one seed as with another."""
 
 CASES: Mapping[int, Sequence[int]] = {2: (92, 96, 85, 98), 1: (92,), 4: (92,)}
 """Devices of one priority -> per cent of swap that is kept in use."""
@@ -111,8 +111,8 @@ def entries(seed: int, devices: int, wanted: Sequence[Run], output: str) -> list
             entry["mix"] = json.loads(" ".join(words[3:]))
             if entry["mix"]["mismatches"] or not entry["mix"]["verified_bytes"]:
                 raise GuestError(f"{where}: swapped data was not what was written: {entry['mix']}")
-        elif kind == "@verify" and (wrong := mirror.differences(" ".join(words[3:]))) > 0:
-            raise GuestError(f"{where}: {wrong} words of the mirror are not what the kernel's tables say")
+        elif kind == "@verify" and (wrong := bitmaps.differences(" ".join(words[3:]))) > 0:
+            raise GuestError(f"{where}: {wrong} bitmap or cluster words differ from the kernel's tables")
     whole = [entry for entry in found.values() if "mix" in entry and set(entry["split"]) == set(LARGE)]
     if len(whole) != len(wanted):
         raise GuestError(f"{len(whole)} of {len(wanted)} runs; the guest's last words:\n{output[-1500:]}")

@@ -33,7 +33,7 @@ from rich.console import Console
 from hwswap.bench import fallbacks, lines, offload_targets, targets, walk
 from hwswap.bench.offload_targets import FAIL, STATES, Figures
 from hwswap.bench.targets import Target
-from hwswap.guest import mirror
+from hwswap.guest import bitmaps
 from hwswap.guest.machine import counting
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.project import artifacts, paths
@@ -112,8 +112,8 @@ def entries(column: str, output: str, seeds: Sequence[int], short: bool) -> list
             # If all fail, nothing is freed.
             if words[1] != FAIL or entry["op"] == "alloc":
                 found.setdefault((words[1], entry["op"], entry["order"]), []).append(entry)
-        elif (wrong := mirror.differences(line.removeprefix("@verify "))) > 0:
-            raise GuestError(f"{column}: {wrong} words of the mirror are not what the kernel's tables say")
+        elif (wrong := bitmaps.differences(line.removeprefix("@verify "))) > 0:
+            raise GuestError(f"{column}: {wrong} bitmap or cluster words differ from the kernel's tables")
     runs, fails = (SHORT_RUNS, SHORT_FAILS) if short else (RUNS, FAILS)
     rows = 2 * len(runs) * len(STATES) + len(fails) * (not COLUMNS[column].known)
     if [len(each) for each in found.values()] != rows * [len(seeds)]:
@@ -222,7 +222,7 @@ def save(report: dict[str, Any]) -> Iterator[Result]:
             named = [(line["column"], states[line["state"]], line) for line in found["bench"]]
             facts["platform"] = (
                 f"{guest}; four RAM disks of 128 MB; engine: the RTL as a PCI device, "
-                f"{CLOCK_MHZ} MHz, {EngineServer.latency} cycles a transfer; grants: by a thread between the calls; "
+                f"{CLOCK_MHZ} MHz, {EngineServer.latency} cycles per transfer; grants: by a thread between the calls; "
                 f"means of the seeds {', '.join(map(str, found['seeds']))}"
             )
             yield schema.save(

@@ -72,7 +72,7 @@ class Point:
         return f"{self.load}, {self.policy}, latency {self.latency}, stall {self.stall} %, seed {self.seed}"
 
     def key(self) -> str:
-        """Name the measurement: another name when the engine's program, the golden model or the load is another."""
+        """Name the measurement; the name changes with the engine's program, the golden model or the load."""
         digest = hashlib.sha256(f"{self} {_made_of(self.engine)}".encode())
         if "trace" in (table := json.loads(self.table)):
             digest.update((paths.ROOT / table["trace"]).read_bytes())

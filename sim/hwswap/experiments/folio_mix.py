@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """swapmix (sw/driver/workloads) on models: folios of several sizes come and go, in a mix that changes.
 
-What is drawn are the numbers that the program draws, so a model of a kernel gets the very folios that the kernel gets.
+It draws the same numbers as the program, so a model of a kernel gets exactly the kernel's folios.
 """
 
 from collections import Counter
@@ -31,7 +31,7 @@ class Mix:
     """Kept in swap."""
 
     churn_mb: int
-    """Freed and written anew behind that."""
+    """Freed and written anew after that."""
 
     seed: int
     sizes: tuple[int, ...] = DEFAULT_SIZES

@@ -82,7 +82,7 @@ class Cell:
 
 
 def combinations() -> list[Cell]:
-    """Return a cell for each choice of the series' options but all of them."""
+    """Return a cell for each subset of the series' options except the full set."""
     cells = []
     for count in range(len(OUR_OPTIONS)):
         for chosen in itertools.combinations(OUR_OPTIONS, count):

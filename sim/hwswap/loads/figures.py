@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hwswap.guest import mirror
+from hwswap.guest import bitmaps
 
 SIZES = (16, 32, 64, 128, 256, 512, 1024, 2048)
 """kB of large folios that the kernel counts."""
@@ -17,12 +17,12 @@ PAGE_KB = 4
 
 @dataclass
 class Run:
-    """A load's run: counters before and after it, its own output, and the mirror's differences."""
+    """A load's run: counters before and after it, its own output, and how its bitmaps differ."""
 
     before: dict[str, int] = field(default_factory=dict)
     after: dict[str, int] = field(default_factory=dict)
     said: list[dict[str, Any]] = field(default_factory=list)
-    mirror: list[str] = field(default_factory=list)
+    bitmaps: list[str] = field(default_factory=list)
 
     def count(self, name: str) -> int:
         """Return how far a counter went up; 0 for one that this kernel has not."""
@@ -52,7 +52,7 @@ class Collected:
         elif kind == "@load" and rest[2].startswith("{"):
             self._run(rest).said.append(json.loads(rest[2]))
         elif kind == "@verify":
-            self._run(rest).mirror.append(rest[2])
+            self._run(rest).bitmaps.append(rest[2])
         elif kind == "@done":
             self.done = True
 
@@ -89,7 +89,7 @@ def figures(run: Run) -> dict[str, float | None]:
         "pages out": out,
         "pages in": into,
         "instructions": 1000.0 * run.count("usage_usec"),
-        "of them in the kernel (seen at ticks)": 1000.0 * run.count("system_usec"),
+        "instructions in the kernel (seen at ticks)": 1000.0 * run.count("system_usec"),
         "in the kernel, a page out or in": _per(1000.0 * run.count("system_usec"), out + into),
         "to write a page of the load": _per(sum(said.get("rounds_ns", 0) for said in run.said), written),
         "to free a page of the load": _per(sum(said.get("free_ns", 0) for said in run.said), written),
@@ -102,7 +102,7 @@ def figures(run: Run) -> dict[str, float | None]:
         "large folios split": sum(run.count(f"swpout_fallback_{size}") for size in SIZES),
         **splits,
         "pages read ahead": run.count("swap_ra"),
-        "of them used": run.count("swap_ra_hit"),
+        "pages read ahead and used": run.count("swap_ra_hit"),
     }
 
 
@@ -121,14 +121,14 @@ def spread(runs: Iterable[Mapping[str, float | None]]) -> dict[str, tuple[float,
 
 
 def faults(runs: Mapping[tuple[str, int], Run]) -> list[str]:
-    """Return the errors of the runs, a sentence each: wrong bytes, a mirror that differs, nothing swapped."""
+    """Return the errors of the runs, a sentence each: wrong bytes, bitmaps that differ, nothing swapped."""
     found = []
     for (load, number), run in runs.items():
         wrong = sum(said.get("mismatches", 0) for said in run.said)
         if wrong:
             found.append(f"{load}, run {number}: {wrong} bytes came back wrong.")
-        if differing := sum(max(0, mirror.differences(line)) for line in run.mirror):
-            found.append(f"{load}, run {number}: {differing} words of the mirror are not what the kernel's tables say.")
+        if differing := sum(max(0, bitmaps.differences(line)) for line in run.bitmaps):
+            found.append(f"{load}, run {number}: {differing} bitmap or cluster words differ from the kernel's tables.")
         if not run.count("pswpout"):
             found.append(f"{load}, run {number}: nothing was swapped out; a greater --scale makes the load larger.")
     return found

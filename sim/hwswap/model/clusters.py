@@ -60,7 +60,7 @@ class Device:
     """A swap device: clusters, their lists, and its place among the devices. Stands for `struct swap_info_struct`."""
 
     def __init__(self, type_: int, pages: int, base: int, flags: int, priority: int) -> None:
-        """Claim the clusters for `pages` slots; the header slot and the slots behind the last one are bad.
+        """Claim the clusters for `pages` slots; the header slot and the slots after the last one are bad.
 
         As `setup_swap_clusters_info` does before any list exists.
         """

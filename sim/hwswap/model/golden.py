@@ -119,7 +119,7 @@ class Allocator(State):
     # Devices
 
     def alloc_slow(self, op: Operation) -> Search_:
-        """Try the available devices in turn, each moved behind its equals first (`swap_alloc_slow`).
+        """Try the available devices in turn, each moved after its equals first (`swap_alloc_slow`).
 
         The successor is looked up before the requeue, as plist_for_each_entry_safe does, so of two equals that both
         fail the loop sees each again and again; it ends after VISITS. If the successor is no longer available the
@@ -140,7 +140,7 @@ class Allocator(State):
         return None
 
     def visit(self, device: Device | None, cpu: int) -> tuple[Device | None, Device | None]:
-        """Move a device behind its equals, the first one if `device` is None or has left the list since.
+        """Move a device after its equals, the first one if `device` is None or has left the list since.
 
         Returns it and its successor, both None if no device is available.
         """

@@ -2,7 +2,7 @@
 """Grants: the engine proposes up to 64 free units of an order at once, in a ring for each CPU and order.
 
 A grant steers; the kernel allocates, and checks what it uses. So nothing here has to be right for the kernel's sake,
-only for speed: bitmaps may be torn, summaries old. What the engine does promise, and the tests hold it to: a grant was
+only for speed: bitmaps may be torn, summaries old. The engine does promise, and the tests check: a grant was
 legal when its bitmap was read; no unit is on offer twice; a device that is gone is offered no more.
 
 Each access to host memory is a step of its own (`Grants.steps`), as in hwswap.model.cluster_map. Slots are of 4 KiB.

@@ -150,7 +150,7 @@ class State:
             bisect.insort(self.available, device, key=lambda other: -other.priority)
 
     def requeue(self, device: Device) -> None:
-        """Move a device behind its equals (`plist_requeue`)."""
+        """Move a device after its equals (`plist_requeue`)."""
         self.available.remove(device)
         self.join(device)
 

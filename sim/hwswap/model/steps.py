@@ -29,7 +29,7 @@ class Resume(NamedTuple):
 
 
 class Visit(NamedTuple):
-    """Move the next device behind its equals (`plist_requeue`), under swap_avail_lock.
+    """Move the next device after its equals (`plist_requeue`), under swap_avail_lock.
 
     `device` is the one to visit, None for the first that is available. Answer: (device, successor), each perhaps None.
     """

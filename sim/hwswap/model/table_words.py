@@ -20,7 +20,7 @@ WORD_BYTES = 8
 WORD = (1 << 64) - 1
 
 BAD = WORD & ~7
-"""SWP_TB_BAD: the header, a bad slot, or one behind the device's end."""
+"""SWP_TB_BAD: the header, a bad slot, or one past the device's end."""
 
 FLAGS = 0x1F << 59
 """Count and zero flag (SWP_TB_FLAGS_MASK); they stay when a folio comes to a slot or leaves it."""

@@ -8,7 +8,7 @@ from hwswap.project import paths
 
 
 def commit() -> str:
-    """The repository's commit, with "-dirty" behind it when files differ from it; "unknown" outside of git."""
+    """The repository's commit, with "-dirty" appended when files differ from it; "unknown" outside of git."""
     try:
         return subprocess.run(
             ["git", "-C", str(paths.ROOT), "describe", "--always", "--exclude=*", "--dirty", "--abbrev=12"],

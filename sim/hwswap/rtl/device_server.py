@@ -67,7 +67,7 @@ class EngineServer:
             raise EngineError(f"the engine's device server ended with code {code}:\n{last}")
 
     def kill(self) -> None:
-        """SIGKILL, as if the engine were pulled out."""
+        """Send SIGKILL, as if the engine were pulled out."""
         if self.process:
             self.process.kill()
             self.process.wait()

@@ -122,7 +122,7 @@ class KernelStream(Stream):
         return self.some_cpu()
 
     def retry(self, cpu: int) -> Iterator[Record]:
-        """Discard as an allocation of order 0 does that found nothing, and allocate again."""
+        """Discard as a failed allocation of order 0 does, then allocate again."""
         records = self.kernel.retry(cpu)
         for record in records:
             if record.op == Op.ALLOC and record.type != trace.FAILED:
@@ -130,7 +130,7 @@ class KernelStream(Stream):
         yield from records
 
     def ask_in_need(self) -> Iterator[Record]:
-        """Now and then discard where no order 0 could be drawn else, or while a swapoff is under way."""
+        """Now and then discard where no order 0 could be drawn otherwise, or while a swapoff is under way."""
         if self.rng.random() < 0.05 and (self.kernel.goes_round() or len(self.kernel.active) < len(self.in_use)):
             waiting = [type_ for type_ in sorted(self.in_use) if self.model.devices[type_].discard]
             if waiting:

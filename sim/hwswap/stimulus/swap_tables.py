@@ -116,7 +116,7 @@ def tables(seed: int, rounds: int, sizes: Sizes, seen: Counter[TableBin] | None 
 def alike(sizes: Sizes) -> str:
     """Return a script about a device of a quarter of the engine's clusters, all of whose words are the same.
 
-    So counts are high. All clusters have one table, that there are few words to write.
+    So counts are high. All clusters share one table, so few words have to be written.
     """
     clusters = sizes.clusters // 4
     s = Script(limit=SLOTS * clusters * 4)

@@ -179,7 +179,7 @@ class Session:
         return "unknown", f"no induction over {proof.depth} cycles within {LIMIT:.0f} s"
 
     def counterexample(self, said: str) -> tuple[str, str] | None:
-        """Look for one that ABC told of once more in the design as it was, for inputs of that: all.aiw."""
+        """Find a counterexample that ABC reported again in the original design, for inputs of that: all.aiw."""
         frame = ASSERTED.search(said)
         if frame is None:
             return None
@@ -252,7 +252,7 @@ class Session:
         return found
 
     def unbroken(self, name: str, cells: list[str]) -> list[str]:
-        """Return which of these assertions none of the mutants breaks, by halving; at least one of them is so."""
+        """Return which of these assertions no mutant breaks, by bisection; at least one is such."""
         if len(cells) == 1:
             return cells
         middle = len(cells) // 2

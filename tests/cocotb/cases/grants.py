@@ -87,9 +87,9 @@ async def same_grants(dut, placement: Placement, phases: int):
     arrays, lines, host, work, bench = begin(dut, placement, rng)
     await bench.start(pause=rng.randrange(4))
     # A copy of all that the engine sees, for the golden model.
-    mirror, shadow = Arrays(CLUSTERS), LoggedLines(CPUS)
+    seen, shadow = Arrays(CLUSTERS), LoggedLines(CPUS)
     shadow.log = []
-    golden = Grants(mirror, shadow, placement)
+    golden = Grants(seen, shadow, placement)
     steps = golden.steps()
     epoch = 0
     written = 0
@@ -127,7 +127,7 @@ async def same_grants(dut, placement: Placement, phases: int):
         if rng.random() < 0.1:
             lines.head[rng.randrange(CPUS)][rng.randrange(ORDERS)] += 100
         # The golden model
-        mirror.bitmap, mirror.word = copy.deepcopy(arrays.bitmap), list(arrays.word)
+        seen.bitmap, seen.word = copy.deepcopy(arrays.bitmap), list(arrays.word)
         shadow.want, shadow.head = list(lines.want), copy.deepcopy(lines.head)
         shadow.log.clear()
         if entry is not None:
