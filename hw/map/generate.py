@@ -253,17 +253,15 @@ def emit_markdown(m: Map) -> str:
         out.extend(["", heading, ""])
         if desc := block.get_property("desc"):
             out.extend([desc, ""])
+        out.extend(["| at | register | bits | field | access | reset | meaning |", "|---|---|---|---|---|---|---|"])
         for reg in registers(block):
             where = f"0x{reg.raw_address_offset:x}"
             where += f" + 0x{stride(reg):x} i, i < {count(reg)}" if count(reg) > 1 else ""
-            what = reg.get_property("name")
-            out.append(f"### {where}: {reg.inst_name}" + (f" - {what}" if what != reg.inst_name else ""))
-            if desc := reg.get_property("desc"):
-                out.extend(["", desc])
-            out.extend(["", "| bits | field | access | reset | meaning |", "|---|---|---|---|---|"])
+            name = reg.get_property("name")
+            what = [f"*{name}*."] if name != reg.inst_name else []
+            what += [desc] if (desc := reg.get_property("desc")) else []
+            out.append(f"| {where} | **{reg.inst_name}** | | | | | {' '.join(what)} |")
             out.extend(map(row, reg.fields()))
-            out.append("")
-        out.pop()
 
     def row(field: FieldNode) -> str:
         bits = f"{field.msb}:{field.lsb}" if field.width > 1 else f"{field.lsb}"
@@ -272,14 +270,14 @@ def emit_markdown(m: Map) -> str:
         meaning = field.get_property("desc") or ""
         meaning += f" See {enum_stem(encode.type_name)} below." if encode else ""
         said = "-" if reset is None else f"0x{reset:x}"
-        return f"| {bits} | {field.inst_name} | {access} | {said} | {meaning.strip()} |"
+        return f"| | | {bits} | {field.inst_name} | {access} | {said} | {meaning.strip()} |"
 
     section(f"## {m.regs.get_property('name')}", m.regs)
     for block in m.files:
         where = f"0x{block.raw_address_offset:x} + 0x{stride(block):x} i, i < {count(block)}"
         section(f"## {title(block)} ({where})", block)
     for block in m.structures:
-        section(f"## In host memory: {block.get_property('name')}, {size(block)} bytes", block)
+        section(f"## In host memory: {block.get_property('name')}", block)
     for name, members in m.enums.items():
         out += ["", f"## Codes: {name}", "", "| value | name | meaning |", "|---|---|---|"]
         out += [f"| {v} | {k} | {desc} |" for k, v, desc in members]

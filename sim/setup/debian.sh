@@ -23,7 +23,7 @@ debian_root() {
 			"mmdebstrap needs user namespaces and the package uidmap)."
 }
 
-# install_root DIRECTORY PACKAGES: makes DIRECTORY/root, a Debian 13 with the PACKAGES (options of apt-get may be there).
+# install_root DIRECTORY PACKAGES: makes DIRECTORY/root, a Debian 13 with the PACKAGES, or words of apt-get install.
 # /proc is mounted meanwhile, as some packages' scripts read it. Pages, translations and Perl stay out of the archive:
 # that is half of the root.
 install_root() {
