@@ -21,9 +21,10 @@ RUNS = 5
 
 
 @contextmanager
-def two_queues(kernel_log: Path, grants: str | None) -> Iterator[Guest]:
+def two_queues(kernel_log: Path, grants: str | None, kernel: artifacts.Artifact = artifacts.KERNEL) -> Iterator[Guest]:
     """Boot a guest with swap on two devices that answer later; with grants, and so the parameters of their engine."""
-    with Guest(Machine(cpus=1, icount=True, disks=0), files=kernel_modules(), log=kernel_log, patience=4) as guest:
+    machine = Machine(cpus=1, icount=True, disks=0)
+    with Guest(machine, files=kernel_modules(kernel), log=kernel_log, kernel=kernel, patience=4) as guest:
         swap_on_two(guest, "irqmode=2 completion_nsec=20000", f"{SIZE_MB // 2}m")
         if grants is not None:
             guest.run(f"insmod /lib/modules/hwswap_softgrants.ko {grants}").check()
@@ -76,13 +77,13 @@ def test_tuned_software_takes_the_slots_of_the_unpatched_kernel(kernel_log: Path
     assert reclaimed > 20_000, unpatched
 
 
-def longest_call(kernel_log: Path, grants: str | None) -> tuple[int, int]:
+def longest_call(kernel_log: Path, kernel: artifacts.Artifact, grants: str | None) -> tuple[int, int]:
     """Fill swap to 90 %; return the mean and the longest of the allocations then, in instructions.
 
     A tick of the timer may fall into a call, and not into one of every run: the least of several runs is without.
     """
     found = []
-    with two_queues(kernel_log, None) as guest:
+    with two_queues(kernel_log, None, kernel) as guest:
         guest.run(f"echo 'fill 32700 1 10' >{BENCH}", 300).check()
         if grants is not None:
             guest.run(f"insmod /lib/modules/hwswap_softgrants.ko {grants}").check()
@@ -95,9 +96,10 @@ def longest_call(kernel_log: Path, grants: str | None) -> tuple[int, int]:
     return min(run["avg"] for run in found), min(run["max"] for run in found)
 
 
-def test_the_longest_call_is_no_longer(kernel_log: Path) -> None:
-    """To look for what might be reclaimed costs little, and no call much."""
-    mean_off, longest_off = longest_call(kernel_log, None)
-    mean, longest = longest_call(kernel_log, "period_us=0 sparing=0")
+def test_to_look_for_reclaimable_slots_costs_little(kernel_log: Path) -> None:
+    """The mean is below that of tuned software, and no call is longer than the unpatched kernel's longest."""
+    _, longest_unpatched = longest_call(kernel_log, artifacts.KERNEL_UNPATCHED, None)
+    mean_off, _ = longest_call(kernel_log, artifacts.KERNEL, None)
+    mean, longest = longest_call(kernel_log, artifacts.KERNEL, "period_us=0 sparing=0")
     assert mean < mean_off, (mean, mean_off)
-    assert longest <= (1 + TOLERANCE) * longest_off, (longest, longest_off)
+    assert longest <= longest_unpatched, (longest, longest_unpatched)
