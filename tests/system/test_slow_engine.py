@@ -7,7 +7,7 @@ from driver import DISKS, Driver, Load, change_devices, swap_on
 from hwswap.guest.qemu import Guest, Machine
 from hwswap.rtl.device_server import EngineServer
 
-LATENCY = 30000
+LATENCY = 3000
 """Cycles of each DMA transfer: a pass over the rings takes a good part of a second, and so does a device's entry."""
 WAIT = 1.0
 """Seconds; three devices that come and go, six entries, take several times as long in the engine."""
