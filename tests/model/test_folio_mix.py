@@ -30,7 +30,7 @@ def granted(placement):
 def splits(model):
     """Return the folios that were split, the number of large ones, and that of clusters that became free.
 
-    If there is an engine, it has its say behind every fourth folio.
+    Let the engine, if there is one, run after every fourth folio.
     """
     emptied, free_cluster = [], model.free_cluster
     model.free_cluster = lambda device, cluster: emptied.append(cluster) or free_cluster(device, cluster)

@@ -186,19 +186,19 @@ def kernel_modules(kernel: artifacts.Artifact = artifacts.KERNEL) -> dict[str, b
 
 
 def insert_null_blk(guest: Guest, options: str) -> None:
-    """Make devices behind a queue, which keep what is written."""
+    """Load null_blk with devices that have a request queue and keep the data written to them."""
     guest.run(f"insmod /lib/modules/null_blk.ko memory_backed=1 {options}").check()
 
 
 def swap_on_two(guest: Guest, options: str, size: str) -> None:
-    """Switch on two devices behind a queue, of a size."""
+    """Enable swap on two null_blk devices, with `size` of swap each."""
     insert_null_blk(guest, f"nr_devices=2 gb=1 {options}")
     for disk in QUEUED:
         guest.run(f"swapctl make -s {size} {disk} && swapctl on -p 5 {disk}").check()
 
 
 def swap_on_queued(guest: Guest) -> None:
-    """Switch on two devices behind a queue, which the cluster readahead reads."""
+    """Enable swap on two null_blk devices with VMA readahead off, so that cluster readahead reads them."""
     guest.run("echo false >/sys/kernel/mm/swap/vma_ra_enabled").check()
     swap_on_two(guest, "", "48m")
 

@@ -68,7 +68,7 @@ def debug_guest(engine: EngineServer | None, name: str, arguments: str = "", che
 
 
 def swap_on_all(guest: Guest) -> None:
-    """Switch on two devices behind a queue and two RAM disks, which are used by turns."""
+    """Enable swap on two null_blk devices and two RAM disks, which are used in turn."""
     swap_on_queued(guest)
     disks = " ".join(MEMORY_DISKS)
     guest.run(f"swapctl make {disks} && swapctl on -p 5 {disks}").check()

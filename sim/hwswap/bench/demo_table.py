@@ -62,9 +62,10 @@ def bench_table(benches: Mapping[str, Any], fragmented: bool = False) -> Table:
     state = "fragmented" if fragmented else "after the loads"
     heads = ("", "unpatched", "tuned", ": unpatched", "grants", ": tuned")
     table = printed.table(f"Guest instructions per call, averages; swap {state}", heads)
+    prefix = "fragmented-" if fragmented else ""
     for order in (0, 4, 9):
         for op, verb in (("alloc", "allocate"), ("free", "free")):
-            found = [entry(benches, "fragmented-" * fragmented + name, op, order) for name in BENCHES]
+            found = [entry(benches, prefix + name, op, order) for name in BENCHES]
             if not all(each["n"] for each in found):
                 continue
             text = f"{verb} order {order}" + ", no room" * bool(op == "alloc" and found[-1]["failed"])

@@ -53,7 +53,7 @@ class Allocator(State):
     """
 
     hosted = False
-    """Whether somebody answers Populate, Attempt, HalfUsed; else tables are there and nothing is reclaimed."""
+    """True if a host answers Populate, Attempt and HalfUsed; if not, tables always exist and nothing is reclaimed."""
 
     def alloc(self, cpu: int, order: int) -> Slots | None:
         """ALLOC: 2^order slots for a CPU, first where it left off, then anywhere (`folio_alloc_swap`)."""
