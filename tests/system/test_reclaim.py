@@ -18,6 +18,8 @@ from hwswap.project import artifacts
 SIZE_MB = 128
 TOLERANCE = 0.1
 RUNS = 5
+POP = 300
+"""Instructions: the most that taking the next grant, and a look for reclaimable slots, add to a call."""
 
 
 @contextmanager
@@ -97,9 +99,9 @@ def longest_call(kernel_log: Path, kernel: artifacts.Artifact, grants: str | Non
 
 
 def test_to_look_for_reclaimable_slots_costs_little(kernel_log: Path) -> None:
-    """The mean is below that of tuned software, and no call is longer than the unpatched kernel's longest."""
+    """The mean is below that of tuned software; the longest call has one pop more than its longest, at most."""
     _, longest_unpatched = longest_call(kernel_log, artifacts.KERNEL_UNPATCHED, None)
-    mean_off, _ = longest_call(kernel_log, artifacts.KERNEL, None)
+    mean_off, longest_off = longest_call(kernel_log, artifacts.KERNEL, None)
     mean, longest = longest_call(kernel_log, artifacts.KERNEL, "period_us=0 sparing=0")
     assert mean < mean_off, (mean, mean_off)
-    assert longest <= longest_unpatched, (longest, longest_unpatched)
+    assert longest <= min(longest_unpatched, longest_off + POP), (longest, longest_off, longest_unpatched)
