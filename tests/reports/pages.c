@@ -165,7 +165,7 @@ int main(int argc, char **argv) {
   snprintf(ask, sizeof(ask), "/tmp/%s.ask", argv[1]);
   snprintf(answer, sizeof(answer), "/tmp/%s.said", argv[1]);
   rounds = allocate(count, sizeof(*rounds));
-  base = map_pages(count * PAGE_BYTES, PAGE_BYTES, PROT_READ | PROT_WRITE);
+  base = map_pages(count * PAGE_BYTES, HUGE_BYTES, PROT_READ | PROT_WRITE); /* page n * 2^k begins a folio */
   signal(SIGBUS, on_sigbus);
   sigemptyset(&go);
   sigaddset(&go, SIGUSR1);
