@@ -18,7 +18,8 @@ equal "the reserve is as it was" "$keep" "$(cat /proc/sys/vm/min_free_kbytes)"
 within "the second try, which may sleep, was made" 1 100000 "$(logged 'page allocation failure.*GFP_KERNEL|__GFP_HIGH')"
 within "swap had room for them" 4096 16384 "$(value room)"
 within "another process freed meanwhile" 1 100000 "$(value beside)"
-equal "all went out when there was memory" 0 "$(value stayed_after)"
+# Those that another CPU is about to put on its lists are left out: 31 at most.
+within "all went out when there was memory" 0 31 "$(value stayed_after)"
 check "every byte is right" verified /tmp/tables.out
 hold all 62m
 within "all clusters can be used" 62000 65536 "$(used /dev/ram0)"
