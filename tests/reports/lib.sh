@@ -149,7 +149,7 @@ meminfo() { awk -v name="$1:" '$1 == name { print $2 }' /proc/meminfo; }
 vmstat() { awk -v name="$1" '$1 == name { print $2 }' /proc/vmstat; }
 # used AREA: kB in use by /proc/swaps; nothing when it is off
 used() { awk -v name="$1" '$1 == name { print $4 }' /proc/swaps; }
-# swap_is_empty: whether all slots are free but those of the swap cache; an exit that finds a page locked leaves it there
+# swap_is_empty: whether all slots are free but those of the swap cache, where an exit leaves a page that is locked
 swap_is_empty() {
 	echo "of $(meminfo SwapTotal) kB $(meminfo SwapFree) are free, the swap cache has $(meminfo SwapCached)"
 	[ $(($(meminfo SwapTotal) - $(meminfo SwapFree))) -le "$(meminfo SwapCached)" ]
