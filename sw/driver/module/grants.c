@@ -19,7 +19,6 @@
 
 static_assert(HWSWAP_CHUNK == SWAP_GRANTS_CHUNK);
 static_assert(HWSWAP_ORDERS == SWAP_GRANTS_ORDERS);
-static_assert(sizeof(struct swap_grant) == HWSWAP_GRANT_SIZE);
 static_assert(sizeof(struct swap_grants_line) == HWSWAP_GRANT_LINE_SIZE);
 
 /* Engine clock cycles of rest after a look at clusters or rings that found nothing. */
@@ -36,6 +35,7 @@ MODULE_PARM_DESC(open, "Grants of any order in any cluster; the kernel has to pe
 
 /* The memory given to the kernel; under hwswap_mutex. */
 static struct swap_grants_map hwswap_map;
+static_assert(sizeof(*hwswap_map.rings) == HWSWAP_GRANT_SIZE);
 
 /* Judge the engine by so many grants, at least. */
 #define HWSWAP_GRANTS_JUDGED	64
