@@ -172,8 +172,8 @@ void hwswap_grants_stop(void)
 /**
  * hwswap_grants_refused - see whether most of the engine's grants are wrong
  *
- * Refused grants that were right but late, or of a device that is not the best one, do
- * not count.
+ * Refused grants that were right but late, as those of clusters that have filled since,
+ * or of a device that is not the best one, do not count.
  *
  * Context: under hwswap_mutex, between hwswap_grants_start() and hwswap_grants_stop().
  * Return: whether most of those since the last judgement were wrong; false while there
@@ -182,8 +182,7 @@ void hwswap_grants_stop(void)
 bool hwswap_grants_refused(void)
 {
 	static const enum swap_grants_count whys[] = {
-		SWAP_GRANTS_DEVICE, SWAP_GRANTS_EPOCH, SWAP_GRANTS_ORDER,
-		SWAP_GRANTS_PLACE,  SWAP_GRANTS_EMPTY,
+		SWAP_GRANTS_DEVICE, SWAP_GRANTS_EPOCH, SWAP_GRANTS_ORDER, SWAP_GRANTS_PLACE,
 	};
 	u64 counts[SWAP_GRANTS_NR_COUNTS], good, wrong = 0;
 	unsigned int i;
