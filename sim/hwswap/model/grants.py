@@ -16,14 +16,7 @@ from typing import Final
 from hwswap_map import Flag
 
 from hwswap.model.cluster_map import LISTED, Arrays, Reader
-from hwswap.model.grant_entries import (
-    TOP_ORDER,
-    WRAP,
-    DeviceEntry,
-    Grant,
-    Lines,
-    Placement,
-)
+from hwswap.model.grant_entries import TOP_ORDER, WRAP, DeviceEntry, Grant, Lines, Placement
 from hwswap.model.rows import ORDERS
 
 SPARED: Final = 8
@@ -158,8 +151,7 @@ class Grants:
             order: the ring's.
             alone: nothing is on offer in the ring.
         """
-        # What is still in the rings of a device that is taken back would be granted twice.
-        devices = [self.devices[type_] for type_ in self.turn if type_ not in self.recalling]
+        devices = [self.devices[type_] for type_ in self.turn]
         least = max((device.priority for device in devices if device.live and self.has(device, 0)), default=None)
         for device in devices:
             if device.priority == least and device.serves(order):
@@ -258,6 +250,7 @@ class Grants:
                 yield from self.reader.again(cluster)
             del ring.out[index]
             self.release(cpu, order)
+        # What is still in the rings of a device that is taken back would be granted twice.
         while (ring.tail - head) % WRAP < room and not self.recalling:
             cluster = self.choose(order, ring.tail == head)
             if cluster is None:

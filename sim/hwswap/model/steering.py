@@ -248,7 +248,7 @@ class Host:
         elif granted and cluster.list == Flag.FREE and not self.stash:
             self.counts["no table"] += 1
         else:
-            # An empty cluster's scan begins at the place, too: the unit, not the first slot, was granted.
+            # An empty cluster's scan begins at the place, too, not at its first slot.
             slot = fit(cluster.used, order, start)
             if slot >= 0:
                 if granted and cluster.list == Flag.FREE:
