@@ -143,7 +143,7 @@ class Watched(Grants):
             assert summary.run == max((order for order in range(10) if has_run(used, order)), default=-1)
 
     def serve(self, cpu, order, head):
-        """Look at each grant: it is of the cluster that was chosen, in its device, and nobody has that but this ring."""
+        """Look at each grant: of the cluster that was chosen, in its device, and of no other ring."""
         for name in super().serve(cpu, order, head):
             if name == "entry written":
                 entry = self.devices[self.type_of(self.chosen)]
