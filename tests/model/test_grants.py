@@ -5,7 +5,7 @@ import dataclasses
 
 import pytest
 from hwswap.model.cluster_map import Arrays, Summary, Word, change
-from hwswap.model.grant_entries import WRAP, DeviceEntry, Grant, Lines, Placement, free_units, ring_place, span, units
+from hwswap.model.grant_entries import WRAP, DeviceEntry, Grant, Lines, Placement, ring_place
 from hwswap.model.grants import Grants
 from hwswap.model.rows import ALL
 from hwswap.model.steering import Host
@@ -52,43 +52,27 @@ def wanted(grants, order, cpu=0):
 
 
 def offered(grants, cpu, order):
-    """Return the valid entries of a ring from HEAD on."""
+    """Return the clusters of the valid entries of a ring from HEAD on."""
     lines = grants.lines
     found = [lines.entry(cpu, order, lines.head[cpu][order] + i) for i in range(1 << lines.log2)]
-    return [grant for grant in found if grant is not None and grant.valid]
+    return [grant.cluster for grant in found if grant is not None and grant.valid]
 
 
 def test_an_entry_in_memory():
-    grant = Grant(0xF0, 3 * 512 + 256, 31, 2, 0xA5)
-    word0, word1 = grant.pack(4)
-    assert word0 == 0xF0
-    assert word1 == 3 * 512 + 256 | 31 << 32 | 2 << 37 | 0xA5 << 41 | 1 << 62
-    assert Grant.unpack(word0, word1, 4) == grant
-    assert Grant.unpack(word0, word1, 0) is None
-    assert grant.pack(0)[1] == word1 | 1 << 63
-    assert Grant.unpack(0, 0, 0) is None, "memory of zeros holds no grant"
+    grant = Grant(0xCAFE_F00D, 31, 2, 0xA5)
+    word = grant.pack(4)
+    assert word == 0xCAFE_F00D | 31 << 32 | 2 << 37 | 0xA5 << 41 | 1 << 62
+    assert Grant.unpack(word, 4) == grant
+    assert Grant.unpack(word, 0) is None
+    assert grant.pack(0) == word | 1 << 63
+    assert Grant.unpack(0, 0) is None, "memory of zeros holds no grant"
 
 
 def test_rings_lie_one_behind_the_other():
-    assert [ring_place(0, 0, i) for i in (0, 3, 4)] == [0, 48, 0]
-    assert ring_place(0, 1, 0) == 64
-    assert ring_place(2, 3, 1) == 23 * 64 + 16
-    assert ring_place(1, 0, 0, 4) == 10 * 256
-
-
-def test_units_of_an_entry():
-    assert [span(k) for k in range(10)] == [64, 128, 256] + [512] * 7
-    assert [units(k) for k in range(10)] == [64, 64, 64, 64, 32, 16, 8, 4, 2, 1]
-
-
-@given(st.integers(0, ALL), st.integers(0, 9), st.integers(0, 7))
-def test_masks_are_of_free_whole_units(used, order, part):
-    first = part * span(order) % 512
-    mask = free_units(used, order, first)
-    for i in range(units(order)):
-        free = not used >> first + (i << order) & (1 << (1 << order)) - 1
-        assert bool(mask >> i & 1) == free
-    assert mask < 1 << units(order)
+    assert [ring_place(0, 0, i) for i in (0, 3, 4)] == [0, 24, 0]
+    assert ring_place(0, 1, 0) == 32
+    assert ring_place(2, 3, 1) == 23 * 32 + 8
+    assert ring_place(1, 0, 0, 4) == 10 * 128
 
 
 FULL_BUT_16 = ALL ^ 0xFFFF
@@ -142,7 +126,7 @@ def test_clusters_in_their_order(placement, order, expected):
 def test_free_clusters_in_advance(placement, offered_of):
     grants = engine(*[(Flag.FREE, 0, 0)] * 7, placement=placement)
     steps = wanted(grants, 5)
-    assert [g.slot // 512 for g in offered(grants, 0, 5)] == offered_of
+    assert offered(grants, 0, 5) == offered_of
     # Popped, it is in use, and the next one comes: a ring never lacks one.
     grants.lines.head[0][5] = len(offered_of)
     one_pass(steps)
@@ -154,12 +138,12 @@ def test_a_ring_takes_its_own_clusters_as_soon_as_they_have_room():
     clusters = [(Flag.FREE, 0, 0)] * 4 + [(Flag.FULL, 5, ALL)] * 2
     grants = engine(*clusters)
     steps = wanted(grants, 5)
-    assert [g.slot // 512 for g in offered(grants, 0, 5)] == [0]
+    assert offered(grants, 0, 5) == [0]
     for number in (4, 5):
         list(change(grants.arrays, number, ALL ^ 0xFFFF_FFFF, Word(5, Flag.NONFULL, EPOCH)))
     one_round(grants)
     one_pass(steps)
-    assert [g.slot // 512 for g in offered(grants, 0, 5)] == [0, 4, 5]
+    assert offered(grants, 0, 5) == [0, 4, 5]
 
 
 def test_the_last_eighth_of_free_clusters_is_left_to_searches():
@@ -203,18 +187,18 @@ def test_nothing_below_a_device_with_a_slot_left(upper):
     assert grants.choose(4) == 1
 
 
-def test_a_ring_stays_in_its_cluster_and_lets_it_go_behind_head():
-    grants = engine(*[(Flag.FREE, 0, 0)] * 3, placement=Placement.OPEN)
+def test_a_ring_has_a_cluster_once_and_lets_it_go_behind_head():
+    grants = engine(*[(Flag.FREE, 0, 0)] * 5, placement=Placement.OPEN)
     lines, steps = grants.lines, wanted(grants, 2)
-    assert [g.slot for g in offered(grants, 0, 2)] == [0, 256, 512, 768]
-    assert grants.granted == {0: (0, 2), 1: (0, 2)}
-    lines.head[0][2] = 2  # the second is in use: it is of the same cluster
+    assert offered(grants, 0, 2) == [0, 1, 2, 3]
+    lines.head[0][2] = 1  # the first is in use
     one_pass(steps)
-    assert 0 in grants.granted
-    lines.head[0][2] = 3
+    assert offered(grants, 0, 2) == [1, 2, 3, 4]
+    assert grants.granted == dict.fromkeys(range(5), (0, 2))
+    lines.head[0][2] = 2
     one_pass(steps)
-    assert grants.granted == {1: (0, 2), 2: (0, 2), 0: (0, 2)}
-    assert [g.slot for g in offered(grants, 0, 2)] == [768, 1024, 1280, 0], "it was let go, and is the next one"
+    assert offered(grants, 0, 2) == [2, 3, 4, 0], "it was let go, and is the next one"
+    assert grants.granted == dict.fromkeys(range(5), (0, 2))
 
 
 def test_a_ring_that_is_not_wanted_is_forgotten():
@@ -228,7 +212,7 @@ def test_a_ring_that_is_not_wanted_is_forgotten():
     # Wanted again, there is room behind what was taken back.
     grants.lines.want[1] = 1 << 4
     one_pass(steps)
-    assert [g.slot for g in offered(grants, 1, 4)] == [0, 512]
+    assert offered(grants, 1, 4) == [0, 1]
 
 
 @given(st.integers(0, WRAP - 1))
@@ -240,22 +224,6 @@ def test_a_head_from_nowhere_does_no_harm(head):
     one_pass(steps)
     assert len(grants.granted) <= 2
     assert (grants.rings[0, 9].tail - head) % WRAP <= 4
-
-
-def test_an_old_bitmap_of_the_builder_lasts_until_the_next_round():
-    grants = engine((Flag.FRAG, 0, SINGLES))
-    reading = grants.read(0)
-    for _ in range(8):
-        next(reading)
-    full = Word(0, Flag.FULL, EPOCH)
-    list(change(grants.arrays, 0, ALL, full))
-    one_round(grants)
-    with pytest.raises(StopIteration):
-        next(reading)
-    assert grants.summaries[0] == Summary(full, 0)
-    assert grants.choose(0) is None, "its list says that there is no room"
-    one_round(grants)
-    assert grants.summaries[0] == Summary(full, -1)
 
 
 def test_a_cluster_is_let_go_when_word_and_bitmap_were_read_after_head():
@@ -303,39 +271,58 @@ def host():
 
 def put(host, order, grant):
     index = host.lines.head[0][order]
-    for which, word in enumerate(grant.pack(index)):
-        host.lines.store(0, order, index, which, word)
+    host.lines.store(0, order, index, grant.pack(index))
 
 
-def test_a_grant_is_used_unit_by_unit(host):
-    put(host, 2, Grant(0b1010, 512, 0, 2, EPOCH))
-    assert finish(host.alloc(0, 2)) == (0, 512 + 4)
+def test_a_grant_is_used_place_by_place_and_never_from_its_beginning_again(host):
+    cluster = host.devices[0].clusters[1]
+    put(host, 2, Grant(1, 0, 2, EPOCH))
+    assert finish(host.alloc(0, 2)) == (0, 512)
+    cluster.used |= 1 << 6
+    assert finish(host.alloc(0, 2)) == (0, 512 + 8)
+    finish(host.free(0, 512, 2))
+    cluster.used |= ALL ^ 0xFFFF
     assert finish(host.alloc(0, 2)) == (0, 512 + 12)
-    assert host.arrays.used(1) == 0xF0F0
-    assert (host.counts["hit"], host.counts["claimed"]) == (2, 1)
+    assert (host.counts["hit"], host.counts["claimed"], host.lines.want[0]) == (3, 1, 0)
+    # Nothing is left from there on: the next one, which there is not.
     finish(host.alloc(0, 2))
-    assert host.lines.want[0] == 1 << 2
+    assert (host.held, host.counts["searched"], host.lines.want[0]) == ([{}], 1, 1 << 2)
+
+
+def test_the_next_grant_is_popped_when_nothing_is_left(host):
+    put(host, 9, Grant(1, 0, 9, EPOCH))
+    host.stash = 2
+    assert finish(host.alloc(0, 9)) == (0, 512)
+    put(host, 9, Grant(3, 0, 9, EPOCH))
+    assert finish(host.alloc(0, 9)) == (0, 3 * 512)
+    assert (host.counts["hit"], host.lines.head[0][9]) == (2, 2)
 
 
 def test_a_stray_scan_is_right(host):
-    assert finish(host.alloc(0, 0)) == (0, 1)
-    put(host, 0, Grant(0b11, 0, 0, 0, EPOCH))
-    assert finish(host.alloc(0, 0)) == (0, 2)
+    """Another CPU, which has the lock when the place is found, takes it."""
+    put(host, 0, Grant(1, 0, 0, EPOCH))
+    cluster = host.devices[0].clusters[1]
+    cluster.locked = True
+    steps = host.alloc(0, 0)
+    while next(steps) != "lock":
+        pass
+    cluster.used = 0b11
+    cluster.locked = False
+    assert finish(steps) == (0, 512 + 2)
     assert host.counts["stray"] == 1
 
 
 @pytest.mark.parametrize(
     ("why", "grant", "order"),
     [
-        ("taken back", Grant(1, 512, 0, 0, EPOCH, valid=False), 0),
-        ("device gone", Grant(1, 512, 3, 0, EPOCH), 0),
-        ("epoch", Grant(1, 512, 0, 0, EPOCH + 1), 0),
-        ("flags", Grant(1, 0, 5, 4, EPOCH), 4),
-        ("priority", Grant(1, 0, 6, 0, EPOCH), 0),
-        ("order", Grant(1, 512, 0, 3, EPOCH), 4),
-        ("place", Grant(1, 520, 0, 0, EPOCH), 0),
-        ("place", Grant(1, 4 * 512, 0, 0, EPOCH), 0),
-        ("empty", Grant(1 << 32, 512, 0, 4, EPOCH), 4),
+        ("taken back", Grant(1, 0, 0, EPOCH, valid=False), 0),
+        ("device gone", Grant(1, 3, 0, EPOCH), 0),
+        ("epoch", Grant(1, 0, 0, EPOCH + 1), 0),
+        ("flags", Grant(0, 5, 4, EPOCH), 4),
+        ("priority", Grant(0, 6, 0, EPOCH), 0),
+        ("order", Grant(1, 0, 3, EPOCH), 4),
+        ("place", Grant(4, 0, 0, EPOCH), 0),
+        ("empty", Grant(0, 0, 9, EPOCH), 9),
     ],
 )
 def test_what_is_refused(host, why, grant, order):
@@ -349,9 +336,9 @@ def test_what_is_refused(host, why, grant, order):
 
 def test_without_a_table_a_free_cluster_is_not_taken(host):
     host.stash = 0
-    put(host, 4, Grant(1, 512, 0, 4, EPOCH))
+    put(host, 4, Grant(1, 0, 4, EPOCH))
     assert finish(host.alloc(0, 4)) is not None
-    assert (host.counts["no table"], host.counts["hit"]) == (1, 0)
+    assert (host.counts["no table"], host.counts["hit"], host.held) == (1, 0, [{}])
 
 
 def test_no_run_lets_a_large_order_fail_at_once(host):

@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The builder of grants and the kernel's side, each choice and each allocation compared with the rules as written."""
+"""The engine's side of grants and the kernel's, each choice and each allocation compared with the rules as written."""
 
 from hwswap.model.cluster_map import Reader, Word
-from hwswap.model.grant_entries import Placement
+from hwswap.model.grant_entries import Grant, Placement
 from hwswap.model.grants import Grants
 from hwswap.model.rows import SLOTS
 from hwswap.model.steering import Host
 from hwswap_map import Flag
-
-
-def slots_of(mask, order, slot):
-    """Return the slots of the units of a grant, one by one."""
-    return {slot + (i << order) + j for i in range(64) if mask >> i & 1 for j in range(1 << order)}
 
 
 def has_run(used, order):
@@ -40,21 +35,22 @@ def has_room(entry, summary):
 
 
 class Watched(Grants):
-    """The builder of grants, with each of its choices and grants looked at.
+    """Reader and builder of grants, with each reading, choice and grant looked at.
 
     Attributes:
-        stale: clusters of which a CPU has let a grant go since the engine last began to read them.
+        stale: clusters that a CPU is done with, and that the engine has not begun to read since.
+        chosen: the cluster that was chosen last.
     """
 
     def __init__(self, *arguments):
         """Begin to look."""
         super().__init__(*arguments)
         self.stale = set()
-        self.reader.again = self.again
+        self.reader.again, self.reader.read = self.again, self.read
         self.spared = 2  # the devices here have few clusters
         self.time = 0
         self.last = {}
-        self.copy = []
+        self.chosen = None
 
     def again(self, cluster):
         """Take note that a cluster is read."""
@@ -92,11 +88,11 @@ class Watched(Grants):
 
     def choose(self, order, alone=True):
         """Compare a choice with the rules: priority, turn, and the kind of cluster."""
+        assert not self.recalling, "what is in the rings may be granted twice"
         room = [
             entry.priority
             for entry in self.devices.values()
-            if entry.type not in self.recalling
-            and any(has_room(entry, self.summaries[c]) for c in range(entry.base, entry.base + entry.clusters))
+            if any(has_room(entry, self.summaries[c]) for c in range(entry.base, entry.base + entry.clusters))
         ]
         ready = {}
         for entry in self.devices.values():
@@ -106,12 +102,11 @@ class Watched(Grants):
                 for cluster in range(entry.base, entry.base + entry.clusters)
                 if cluster not in self.granted
                 and legal(entry, self.summaries[cluster], order, self.placement)
-                and entry.type not in self.recalling
                 and (open_ or self.summaries[cluster].word.list != Flag.FREE)
             ]
             if found and entry.priority == max(room):
                 ready[entry.type] = found
-        cluster = super().choose(order, alone)
+        self.chosen = cluster = super().choose(order, alone)
         if not ready:
             assert cluster is None
             return None
@@ -136,36 +131,27 @@ class Watched(Grants):
                 assert cluster == min(own or free)
         return cluster
 
-    def read(self, cluster):
-        """Keep what memory held when each word was read."""
-        self.copy = []
-        steps = super().read(cluster)
-        while True:
-            try:
-                name = next(steps)
-            except StopIteration as end:
-                return end.value
-            self.copy.append(self.arrays.bitmap[cluster][len(self.copy)])
+    def read(self, cluster, value):
+        """See that a summary is of what memory held when each word was read."""
+        words = []
+        for name in Reader.read(self.reader, cluster, value):
+            words.append(self.arrays.bitmap[cluster][len(words)])
             yield name
+        summary, used = self.summaries[cluster], sum(word << 64 * i for i, word in enumerate(words))
+        assert summary.word == Word.unpack(value)
+        if words:
+            assert summary.run == max((order for order in range(10) if has_run(used, order)), default=-1)
 
-    def build(self, cpu, order, alone=True):
-        """Look at a grant: whole units that were free, aligned, in bounds, where the order may go."""
-        grant = yield from super().build(cpu, order, alone)
-        if grant is not None:
-            entry = self.devices[grant.type]
-            assert entry.live
-            assert (grant.order, grant.epoch) == (order, entry.epoch)
-            assert grant.slot % min(512, 64 << order) == 0
-            assert 0 < grant.mask < 1 << (min(512, 64 << order) >> order)
-            slots = slots_of(grant.mask, order, grant.slot)
-            assert max(slots) < entry.clusters * SLOTS
-            assert {slot // SLOTS for slot in slots} == {grant.slot // SLOTS}
-            used = sum(word << 64 * i for i, word in enumerate(self.copy))
-            assert not any(used >> slot % SLOTS & 1 for slot in slots), "was not free when it was read"
-            cluster = entry.base + grant.slot // SLOTS
-            assert self.granted[cluster] == (cpu, order)
-            assert legal(entry, self.summaries[cluster], order, self.placement)
-        return grant
+    def serve(self, cpu, order, head):
+        """Look at each grant: of the cluster that was chosen, in its device, and of no other ring."""
+        for name in super().serve(cpu, order, head):
+            if name == "entry written":
+                entry = self.devices[self.type_of(self.chosen)]
+                grant = self.lines.entry(cpu, order, self.rings[cpu, order].tail - 1)
+                assert grant == Grant(self.chosen - entry.base, entry.type, order, entry.epoch)
+                assert self.granted[self.chosen] == (cpu, order)
+                assert [c for ring in self.rings.values() for c in ring.out.values()].count(self.chosen) == 1
+            yield name
 
 
 class Checked(Host):
@@ -174,10 +160,10 @@ class Checked(Host):
     stale = frozenset()
 
     def done_with(self, cpu, order):
-        """Tell which cluster a mask was of."""
-        held = self.masks[cpu][order]
+        """Tell which cluster a grant was of."""
+        held = self.held[cpu][order]
         if held.type in self.devices:
-            self.stale |= {self.devices[held.type].entry.base + held.slot // SLOTS}
+            self.stale |= {self.devices[held.type].entry.base + held.cluster}
         super().done_with(cpu, order)
 
     def commit(self, device, number, slot, order):

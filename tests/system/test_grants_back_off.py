@@ -67,7 +67,7 @@ def test_a_device_that_is_not_served_costs_what_it_does_without_an_engine(
         engine.unload()
 
 
-@pytest.mark.parametrize("lie", ["misaligned", "order", "epoch", "phase"])
+@pytest.mark.parametrize("lie", ["beyond", "order", "epoch", "phase"])
 def test_useless_grants_cost_no_more_than_none(kernel_log: Path, lie: str) -> None:
     """An allocation takes what it does while the rings stay empty, within 2 %, however many grants are on offer.
 
@@ -88,7 +88,7 @@ def test_useless_grants_cost_no_more_than_none(kernel_log: Path, lie: str) -> No
         if lie == "phase":
             assert seen["grants"] > 0 and seen["grant_units"] == 0 and not refused, seen
         else:
-            assert {"misaligned": "grants_refused_place"}.get(lie, f"grants_refused_{lie}") in refused, seen
+            assert {"beyond": "grants_refused_place"}.get(lie, f"grants_refused_{lie}") in refused, seen
         assert seen["grants_popped"] == 0, seen
         assert useless <= 1.02 * empty, (empty, useless)
         # It mends its ways: within as many folios as go without at most grants are taken again.

@@ -103,7 +103,14 @@ static bool alloc_on(struct swap *swap, struct device *device, struct next *next
   return false;
 }
 
-static bool alloc_fast(struct swap *swap, struct next *next, unsigned order, uint64_t pfn, struct swap_place *place) {
+/* Whether a cluster that is locked may serve an order: it is in use, and not of another one. */
+static inline bool serves(const struct cluster *cluster, unsigned order) {
+  return (cluster->state.flag == HWSWAP_FLAG_NONFULL || cluster->state.flag == HWSWAP_FLAG_FRAG) &&
+         (!order || !cluster->state.count || cluster->state.order == order);
+}
+
+static __attribute__((always_inline)) inline bool alloc_fast(struct swap *swap, struct next *next, unsigned order,
+                                                             uint64_t pfn, struct swap_place *place) {
   struct device *device = next->device;
   struct cluster *cluster;
   bool found = false;
@@ -112,8 +119,7 @@ static bool alloc_fast(struct swap *swap, struct next *next, unsigned order, uin
     return false;
   cluster = &device->clusters[next->offset / SWAP_SLOTS];
   lock_take(&cluster->lock, LOCK_CLUSTER);
-  if ((cluster->state.flag == HWSWAP_FLAG_NONFULL || cluster->state.flag == HWSWAP_FLAG_FRAG) &&
-      (!order || !cluster->state.count || cluster->state.order == order))
+  if (serves(cluster, order))
     found = scan(swap, device, cluster, next, order, cluster->state.count ? next->offset % SWAP_SLOTS : 0, pfn, place);
   lock_drop(&cluster->lock, LOCK_CLUSTER);
   return found;
@@ -160,42 +166,30 @@ static enum swap_status stock_alloc(struct swap *swap, unsigned cpu, unsigned or
   return SWAP_NO_SPACE;
 }
 
-/* Whether an allocation of an order may begin at a place; nothing about it is known. */
-static bool placed(const struct swap *swap, unsigned order, struct swap_place place) {
-  const struct device *device = place.type < SWAP_DEVICES ? swap->devices[place.type] : NULL;
-
-  return device && place.offset && place.offset < device->pages && !(place.offset % (1u << order)) && device->writeok &&
-         (!order || device->flags & HWSWAP_DEVICE_FLAGS_FLAGS_BLKDEV);
-}
-
-bool stock_steer(struct swap *swap, unsigned cpu, unsigned order, struct swap_place place) {
-  struct next *next = &swap->cpus[cpu].next[order];
-  struct device *device;
+bool stock_steer(struct swap *swap, unsigned cpu, unsigned order, unsigned type, uint32_t number) {
+  struct device *device = device_of(swap, type);
   struct cluster *cluster;
-  bool usable = true;
+  bool usable;
 
-  if (!placed(swap, order, place))
+  if (!device || number >= device->nr_clusters || !device->writeok ||
+      (order && !(device->flags & HWSWAP_DEVICE_FLAGS_FLAGS_BLKDEV)))
     return false;
-  device = swap->devices[place.type];
-  cluster = &device->clusters[place.offset / SWAP_SLOTS];
+  cluster = &device->clusters[number];
   lock_take(&cluster->lock, LOCK_CLUSTER);
-  if (cluster->state.flag == HWSWAP_FLAG_FREE) {
-    usable = table_give(swap, cluster);
-    if (usable) {
-      cluster->state.order = (uint8_t)order;
-      move(swap, device, cluster, HWSWAP_FLAG_NONFULL);
-    }
+  if (cluster->state.flag == HWSWAP_FLAG_FREE && table_give(swap, cluster)) {
+    cluster->state.order = (uint8_t)order;
+    move(swap, device, cluster, HWSWAP_FLAG_NONFULL);
   }
+  usable = serves(cluster, order);
   lock_drop(&cluster->lock, LOCK_CLUSTER);
-  if (!usable)
-    return false;
-  next->device = device;
-  next->offset = place.offset;
-  return true;
+  /* Offset 0 stands for nowhere; it is the header, for which the first cluster is always of order 0. */
+  if (usable)
+    swap->cpus[cpu].next[order] = (struct next){device, number ? number * SWAP_SLOTS : 1};
+  return usable;
 }
 
-void stock_go_on(struct swap *swap, unsigned cpu, unsigned order, uint32_t offset) {
-  swap->cpus[cpu].next[order].offset = offset;
+bool stock_at_hint(struct swap *swap, unsigned cpu, unsigned order, uint64_t pfn, struct swap_place *place) {
+  return alloc_fast(swap, &swap->cpus[cpu].next[order], order, pfn, place);
 }
 
 /* Freeing. */

@@ -39,18 +39,19 @@ typedef void stock_changed(void *context, unsigned type, uint32_t cluster, struc
 void stock_follow(struct swap *swap, stock_changed *changed, void *context);
 
 /**
- * stock_steer - have a CPU's next allocation of an order begin somewhere, if the rules allow it
+ * stock_steer - have a CPU's next allocation of an order begin at a cluster's first slot, if the rules allow it
  * @swap: a stock allocator
  * @cpu: the CPU
  * @order: the order
- * @place: where; a cluster on FREE comes into use there. Nothing about it is believed
+ * @type: number of the device
+ * @number: of the cluster in it; one on FREE comes into use. Neither is believed
  *
  * Return: whether it will.
  */
-bool stock_steer(struct swap *swap, unsigned cpu, unsigned order, struct swap_place place);
+bool stock_steer(struct swap *swap, unsigned cpu, unsigned order, unsigned type, uint32_t number);
 
-/* The same for another offset of that device, in a cluster that was steered to: nothing is looked at. */
-void stock_go_on(struct swap *swap, unsigned cpu, unsigned order, uint32_t offset);
+/* Allocates where the CPU goes on, which alloc tries first; false: nothing is left in that cluster. */
+bool stock_at_hint(struct swap *swap, unsigned cpu, unsigned order, uint64_t pfn, struct swap_place *place);
 
 /* Returns the state of a cluster; there is such a cluster. */
 struct stock_state stock_state_of(const struct swap *swap, unsigned type, uint32_t cluster);

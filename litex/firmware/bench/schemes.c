@@ -253,7 +253,7 @@ static COLD const char *authority_check(void) {
 
 static COLD void authority_stop(void) { engine_swapoff(engine(), TYPE); }
 
-/* The engine says where the stock allocator's next search begins. */
+/* The engine says in which cluster the stock allocator's next search begins. */
 
 static COLD void grant_start(void) {
   start_engine();
@@ -290,11 +290,10 @@ static COLD void grant_stop(void) {
 
 static COLD void grant_counts(struct bench_count counts[BENCH_COUNTS]) {
   counts[0] = (struct bench_count){"hits", granted()->counts.hits};
-  counts[1] = (struct bench_count){"strays", granted()->counts.strays};
-  counts[2] = (struct bench_count){"misses", granted()->counts.misses};
-  counts[3] = (struct bench_count){"no_run", granted()->counts.no_run};
-  counts[4] = (struct bench_count){"popped", granted()->counts.popped};
-  counts[5] = (struct bench_count){"refused", granted()->counts.refused};
+  counts[1] = (struct bench_count){"misses", granted()->counts.misses};
+  counts[2] = (struct bench_count){"no_run", granted()->counts.no_run};
+  counts[3] = (struct bench_count){"popped", granted()->counts.popped};
+  counts[4] = (struct bench_count){"refused", granted()->counts.refused};
   granted()->counts = (struct grants_counts){0};
 }
 

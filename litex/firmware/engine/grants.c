@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The slots in use, for the engine to read; places from it, for the allocator to begin at. */
+/* The slots in use, for the engine to read; clusters from it, for the allocator to begin at. */
 #include "grants.h"
 
 #define PATIENCE 2000000u
@@ -50,67 +50,48 @@ static void changed(void *context, unsigned type, uint32_t cluster, struct stock
   }
 }
 
-/* Returns the lowest unit that is left; there is one. Neither CPU has an instruction that counts zeros. */
-static inline uint32_t first(const struct grants_held *held, unsigned order) {
-  static const uint8_t place[32] = {0,  1,  28, 2,  29, 14, 24, 3, 30, 22, 20, 15, 25, 17, 4,  8,
-                                    31, 27, 13, 23, 21, 19, 16, 7, 26, 12, 18, 6,  11, 5,  10, 9};
-  const unsigned half = !held->mask[0];
-  const uint32_t mask = held->mask[half];
-
-  /* A de Bruijn sequence: each pattern of five bits is in it once. */
-  return held->offset + ((half * 32u + place[(uint32_t)((mask & -mask) * 0x077cb531u) >> 27]) << order);
-}
-
-static inline void take_first(struct grants_held *held) {
-  const unsigned half = !held->mask[0];
-
-  held->mask[half] &= held->mask[half] - 1;
-}
-
-/* Takes a grant from the ring, if there is one that is worth anything; all its fields may be wrong. */
+/*
+ * Takes the next grant of a ring, and has the allocator begin in its cluster if that is worth anything: all of it may
+ * be wrong. False: there is none.
+ */
 static __attribute__((noinline)) bool pop(struct grants *grants, unsigned order) {
-  struct grants_held *held = &grants->held[order];
-  bool live;
+  const uint32_t head = grants->head[order], bit = 1u << order;
+  const size_t entry = entry_of(grants, order, head) + HWSWAP_GRANT_PLACE_OFFSET;
+  const uint32_t upper = shared_read_half(grants->rings, entry + 4);
+  const unsigned type = UPPER_GET(HWSWAP_GRANT_PLACE_TYPE, upper);
+  uint32_t cluster;
 
-  for (unsigned tries = 0; tries < 1u << grants->log2; tries++) {
-    const uint32_t head = grants->head[order];
-    const size_t entry = entry_of(grants, order, head);
-    const uint32_t upper = shared_read_half(grants->rings, entry + HWSWAP_GRANT_PLACE_OFFSET + 4);
-
-    if (UPPER_GET(HWSWAP_GRANT_PLACE_PHASE, upper) == (head >> grants->log2 & 1))
-      break;
-    barrier_read();
-    held->offset = shared_read_half(grants->rings, entry + HWSWAP_GRANT_PLACE_OFFSET);
-    held->mask[0] = shared_read_half(grants->rings, entry + HWSWAP_GRANT_MASK_OFFSET);
-    held->mask[1] = shared_read_half(grants->rings, entry + HWSWAP_GRANT_MASK_OFFSET + 4);
-    held->type = (uint8_t)UPPER_GET(HWSWAP_GRANT_PLACE_TYPE, upper);
-    grants->head[order] = head + 1;
-    barrier_write();
-    shared_write_half(grants->lines, line_of() + HWSWAP_GRANT_LINE_HEAD_OFFSET + 4 * order, head + 1);
-    live = UPPER_GET(HWSWAP_GRANT_PLACE_VALID, upper) && UPPER_GET(HWSWAP_GRANT_PLACE_ORDER, upper) == order &&
-           held->type < SWAP_DEVICES &&
-           UPPER_GET(HWSWAP_GRANT_PLACE_EPOCH, upper) == grants->devices[held->type].epoch &&
-           (held->mask[0] | held->mask[1]) &&
-           stock_steer(grants->swap, hart_number(), order,
-                       (struct swap_place){.type = held->type, .offset = first(held, order)});
-    if (live) {
-      grants->counts.popped++;
-      return true;
-    }
+  if (UPPER_GET(HWSWAP_GRANT_PLACE_PHASE, upper) == (head >> grants->log2 & 1))
+    return false;
+  barrier_read();
+  cluster = shared_read_half(grants->rings, entry);
+  grants->head[order] = head + 1;
+  /* The engine reads the last grant's cluster again when it sees the new head: what was taken there comes first. */
+  barrier_write();
+  shared_write_half(grants->lines, line_of() + HWSWAP_GRANT_LINE_HEAD_OFFSET + 4 * order, head + 1);
+  if (UPPER_GET(HWSWAP_GRANT_PLACE_VALID, upper) && UPPER_GET(HWSWAP_GRANT_PLACE_ORDER, upper) == order &&
+      type < SWAP_DEVICES && UPPER_GET(HWSWAP_GRANT_PLACE_EPOCH, upper) == grants->devices[type].epoch &&
+      stock_steer(grants->swap, hart_number(), order, type, cluster)) {
+    grants->held |= bit;
+    grants->counts.popped++;
+  } else {
+    grants->held &= ~bit;
     grants->counts.refused++;
   }
-  held->mask[0] = held->mask[1] = 0;
-  grants->counts.misses++;
-  if (!(grants->want & 1u << order)) {
-    grants->want |= 1u << order;
-    barrier_write();
-    shared_write_half(grants->lines, line_of() + HWSWAP_GRANT_LINE_WANT_OFFSET, grants->want);
-  }
-  return false;
+  return true;
 }
 
 static __attribute__((noinline)) enum swap_status alloc_without(struct grants *grants, unsigned order, uint64_t pfn,
                                                                 struct swap_place *place) {
+  const uint32_t bit = 1u << order;
+
+  grants->held &= ~bit;
+  grants->counts.misses++;
+  if (!(grants->want & bit)) {
+    grants->want |= bit;
+    barrier_write();
+    shared_write_half(grants->lines, line_of() + HWSWAP_GRANT_LINE_WANT_OFFSET, grants->want);
+  }
   if (order && shared_read_half(grants->no_run, 0) >> order & 1) {
     grants->counts.no_run++;
     return SWAP_NO_SPACE;
@@ -119,24 +100,15 @@ static __attribute__((noinline)) enum swap_status alloc_without(struct grants *g
 }
 
 enum swap_status grants_alloc(struct grants *grants, unsigned order, uint64_t pfn, struct swap_place *place) {
-  struct grants_held *held = &grants->held[order];
-  enum swap_status status;
-  uint32_t offset;
-
-  if (!(held->mask[0] | held->mask[1]) && !pop(grants, order))
-    return alloc_without(grants, order, pfn, place);
-  offset = first(held, order);
-  take_first(held);
-  stock_go_on(grants->swap, hart_number(), order, offset);
-  status = swap_stock.alloc(grants->swap, hart_number(), order, pfn, place);
-  if (status == SWAP_OK && place->offset == offset) {
-    grants->counts.hits++;
-    return SWAP_OK;
+  /* An engine that grants clusters without room, one after another, keeps no hart here. */
+  for (unsigned pops = 0;; pops++) {
+    if (grants->held >> order & 1 && stock_at_hint(grants->swap, hart_number(), order, pfn, place)) {
+      grants->counts.hits++;
+      return SWAP_OK;
+    }
+    if (pops == 1u << grants->log2 || !pop(grants, order))
+      return alloc_without(grants, order, pfn, place);
   }
-  /* The rest of the grant is no better. */
-  grants->counts.strays++;
-  held->mask[0] = held->mask[1] = 0;
-  return status;
 }
 
 enum swap_status grants_free(struct grants *grants, struct swap_place place, unsigned nr) {
@@ -211,11 +183,7 @@ COLD void grants_swapoff(struct grants *grants, unsigned type) {
 }
 
 void grants_drop(struct grants *grants) {
-  for (unsigned order = 0; order < SWAP_ORDERS; order++) {
-    struct grants_held *held = &grants->held[order];
-
-    held->mask[0] = held->mask[1] = 0;
-  }
+  grants->held = 0;
   grants->want = 0;
   barrier_write();
   shared_write_half(grants->lines, line_of() + HWSWAP_GRANT_LINE_WANT_OFFSET, 0);

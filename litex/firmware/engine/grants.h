@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bitmaps and grants beside the stock allocator (docs/grants.md), as the kernel has them: the slots in use are stored
- * where the engine reads them; a grant says where the allocator's next search begins, and the allocator's own code does
- * the rest.
+ * where the engine reads them; a grant says in which cluster the allocator's next search begins, and the allocator's
+ * own code does the rest.
  *
  * A hart is the engine's CPU of its number. Each has a struct grants, in an array; the first one has got the memory
  * that all share.
@@ -15,12 +15,11 @@
 
 /** struct grants_counts - how often each thing happened */
 struct grants_counts {
-  uint32_t hits;    /* allocations that got the place they were steered to */
-  uint32_t strays;  /* those that did not */
-  uint32_t misses;  /* the ring was empty */
-  uint32_t no_run;  /* large orders that failed at once */
-  uint32_t popped;  /* grants */
-  uint32_t refused; /* grants, taken back ones included */
+  uint32_t hits;    /* allocations in a cluster that was granted */
+  uint32_t misses;  /* those that had no grant of use */
+  uint32_t no_run;  /* of these, large orders that failed at once */
+  uint32_t popped;  /* grants of clusters that may serve the order */
+  uint32_t refused; /* other grants, taken back ones included */
 };
 
 /**
@@ -45,17 +44,6 @@ struct grants_device {
 };
 
 /**
- * struct grants_held - the rest of a grant that was popped
- * @mask: units that are free, lower half first
- * @offset, @type: of the first unit
- */
-struct grants_held {
-  uint32_t mask[2];
-  uint32_t offset;
-  uint8_t type;
-};
-
-/**
  * struct grants - engine and allocator
  * @swap: the stock allocator
  * @log2: entries of a ring, as a power of two
@@ -63,8 +51,8 @@ struct grants_held {
  * @notes: of each engine cluster
  * @devices: by number
  * @want: orders that are wanted
+ * @held: orders for which the allocator is in a cluster that was granted
  * @head: grants ever popped, by order
- * @held: by order
  * @counts: since they were last set to 0
  */
 struct grants {
@@ -73,9 +61,8 @@ struct grants {
   struct shared used, words, lines, rings, no_run;
   struct grants_note *notes;
   struct grants_device *devices;
-  uint32_t want;
+  uint32_t want, held;
   uint32_t head[SWAP_ORDERS];
-  struct grants_held held[SWAP_ORDERS];
   struct grants_counts counts;
 } OWN_LINE;
 
@@ -93,7 +80,7 @@ void grants_swapon(struct grants *grants, unsigned type, uint32_t clusters, uint
 /* Ends the grants of a device: when this returns, the engine grants nothing of it and has taken back all grants. */
 void grants_swapoff(struct grants *grants, unsigned type);
 
-/* Allocates: steered by a grant if there is one. */
+/* Allocates: in a cluster that was granted, as long as there is one. */
 enum swap_status grants_alloc(struct grants *grants, unsigned order, uint64_t pfn, struct swap_place *place);
 
 /* Frees by the allocator; the engine learns of it. */

@@ -31,8 +31,8 @@ class Cell:
         sum: CPU cycles of all operations, and of the work done for all together (`extra`).
         extra: cycles of letting grants go.
         p50: median; p99: 99th percentile; max: the longest.
-        counts: of grants: allocations that hit the place granted, that strayed, that found no grant, that failed at
-            once; grants popped, refused.
+        counts: of grants: allocations in a granted cluster (hits), all others (misses), those of them that failed at
+            once (no_run); grants popped, refused.
     """
 
     n: int

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 import hwswap_map as m
 
 from hwswap.model.cluster_map import WORDS, Arrays
-from hwswap.model.grant_entries import ENTRY, Lines
+from hwswap.model.grant_entries import Lines
 from hwswap.model.rows import ORDERS
 
 ONES = (1 << 64) - 1
@@ -23,7 +23,7 @@ class GrantMemory:
     Attributes:
         on_word: told each cluster's word that is read.
         on_bitmap: told each word of a bitmap that is read: cluster, number, value.
-        on_entry: told an entry's place, and its second word, which is written last.
+        on_entry: told an entry's place, and the word that is written there.
     """
 
     def __init__(self, arrays: Arrays, lines: Lines) -> None:
@@ -62,7 +62,6 @@ class GrantMemory:
             case "ring", 8:
                 value = int.from_bytes(data, "little")
                 self.lines.words[at] = value
-                if at % ENTRY:
-                    self.on_entry(at - 8, value)
+                self.on_entry(at, value)
             case _:
                 raise AssertionError(f"the engine writes {data.hex()} at {at:#x} of {part}")

@@ -7,7 +7,7 @@ from hwswap_map import Flag
 
 from hwswap.model.cluster_map import LISTED, Word
 from hwswap.model.grant_entries import DeviceEntry, Grant, Lines, Placement
-from hwswap.model.rows import ORDERS, SLOTS
+from hwswap.model.rows import ORDERS
 from hwswap.model.steering import Host, fit
 
 Ring = tuple[int, int]
@@ -53,22 +53,10 @@ def all_entries_are_there(lines: Lines, tails: Mapping[Ring, int]) -> None:
 
 
 def granted_once(lines: Lines, tails: Mapping[Ring, int], host: Host) -> None:
-    """See whether, of grants on offer and masks in use, each slot is in one, and each cluster one owner's."""
-    parts = [(owner, grant.type, grant.slot, grant.mask) for owner, grant in offered(lines, tails)]
-    parts += [
-        ((cpu, order), held.type, held.slot, held.mask)
-        for cpu, masks in enumerate(host.masks)
-        for order, held in masks.items()
-    ]
-    owners: dict[tuple[int, int], Ring] = {}
-    taken: dict[tuple[int, int], int] = {}
-    for owner, type_, slot, mask in parts:
-        cluster = type_, slot // SLOTS
-        assert owners.setdefault(cluster, owner) == owner, f"cluster {cluster} has two owners, {owner} is one"
-        bits = sum(((1 << (1 << owner[1])) - 1) << (i << owner[1]) for i in range(64) if mask >> i & 1)
-        bits <<= slot % SLOTS
-        assert not taken.get(cluster, 0) & bits, "a slot is granted twice"
-        taken[cluster] = taken.get(cluster, 0) | bits
+    """See whether each cluster that is on offer, or held by a CPU, is so once."""
+    parts = [(grant.type, grant.cluster) for _, grant in offered(lines, tails)]
+    parts += [(held.type, held.cluster) for grants in host.held for held in grants.values()]
+    assert len(parts) == len(set(parts)), f"a cluster is granted twice: {sorted(parts)}"
 
 
 def orders_with_room(host: Host, placement: Placement) -> set[int]:

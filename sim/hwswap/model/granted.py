@@ -12,9 +12,10 @@ from hwswap_map import Flag
 from hwswap.model.cluster_map import LISTED, Arrays, Word, change
 from hwswap.model.clusters import Cluster, Slots
 from hwswap.model.golden import Allocator
-from hwswap.model.grant_entries import DeviceEntry, Grant, Lines, Placement
+from hwswap.model.grant_entries import DeviceEntry, Lines, Placement
 from hwswap.model.grants import Grants
 from hwswap.model.rows import SLOTS
+from hwswap.model.steering import Held, fit
 from hwswap.model.steps import Operation
 
 TURNS = 128
@@ -37,7 +38,7 @@ class GrantedAllocator(Allocator):
         for type_ in range(devices):
             self.prepare(type_, each * SLOTS, type_ * each)
             self.swapon(type_)
-        self.masks: dict[int, tuple[int, Grant]] = {}
+        self.held: dict[int, Held] = {}
         self.failed = 0
         self.arrays, self.lines = Arrays(clusters), Lines(1)
         self.grants = make(self.arrays, self.lines)
@@ -81,31 +82,37 @@ class GrantedAllocator(Allocator):
     def granted(self, operation: Operation) -> Slots | None:
         """Take the next place of a grant, if there is one and it is any good."""
         order = operation.order
-        mask, grant = self.masks.pop(order, (0, None))
-        if not mask:
-            mask, grant = self.pop(order)
-        if grant is None:
-            return None
-        offset = grant.slot + ((mask & -mask).bit_length() - 1 << order)
-        device = self.devices[grant.type]
-        cluster = device.clusters[offset // SLOTS]
+        held = self.held.pop(order, None)
+        start = self.place(held, order)
+        while held is None or start < 0:
+            held = self.pop(order)
+            if held is None:
+                return None
+            start = self.place(held, order)
+        device = self.devices[held.type]
+        cluster = device.clusters[held.cluster]
         listed = cluster.flag in LISTED and self.usable(cluster, order)
         found = None
         if listed or cluster.flag == Flag.FREE:
             if not listed:
                 del device.free[cluster.index]
                 cluster.flag = Flag.NONE
-            found = self.finish(self.scan(operation, device, cluster, offset % SLOTS))
+            found = self.finish(self.scan(operation, device, cluster, start))
         if found is not None:
-            self.masks[order] = mask & mask - 1, grant
+            held.at = start + (1 << order)
+            self.held[order] = held
         return found
 
-    def pop(self, order: int) -> tuple[int, Grant | None]:
-        """Take the next grant out of a ring: its mask, and all of it."""
+    def place(self, held: Held | None, order: int) -> int:
+        """Return the next free place in the granted cluster, -1 if there is none."""
+        return -1 if held is None else fit(self.devices[held.type].clusters[held.cluster].used, order, held.at)
+
+    def pop(self, order: int) -> Held | None:
+        """Take the next grant out of a ring."""
         head = self.lines.head[0]
         while (grant := self.lines.entry(0, order, head[order])) is not None:
             head[order] += 1
-            if grant.mask:
-                return grant.mask, grant
+            if grant.valid:
+                return Held(grant.type, grant.cluster)
         self.lines.want[0] |= 1 << order
-        return 0, None
+        return None

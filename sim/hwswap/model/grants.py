@@ -1,32 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Grants: the engine proposes up to 64 free units of an order at once, in a ring for each CPU and order.
+"""Grants: the engine proposes clusters that have room for an order, in a ring for each CPU and order.
 
-A grant steers; the kernel allocates, and checks what it uses. So nothing here has to be right for the kernel's sake,
-only for speed: bitmaps may be torn, summaries old. The engine does promise, and the tests check: a grant was
-legal when its bitmap was read; no unit is on offer twice; a device that is gone is offered no more.
+A grant steers; the kernel looks for the places in the cluster itself. So nothing here has to be right for the kernel's
+sake, only for speed: bitmaps may be torn, summaries old. The engine does promise, and the tests check: a cluster could
+serve the order when it was read last; it is granted to one ring alone; a device that is gone is offered no more.
 
 Each access to host memory is a step of its own (`Grants.steps`), as in hwswap.model.cluster_map. Slots are of 4 KiB.
 Source: docs/grants.md.
 """
 
-from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
 
 from hwswap_map import Flag
 
-from hwswap.model.cluster_map import LISTED, Arrays, Reader, largest_run, read_bitmap
-from hwswap.model.grant_entries import (
-    TOP_ORDER,
-    WRAP,
-    DeviceEntry,
-    Grant,
-    Lines,
-    Placement,
-    free_units,
-    span,
-)
-from hwswap.model.rows import ORDERS, SLOTS
+from hwswap.model.cluster_map import LISTED, Arrays, Reader
+from hwswap.model.grant_entries import TOP_ORDER, WRAP, DeviceEntry, Grant, Lines, Placement
+from hwswap.model.rows import ORDERS
 
 SPARED: Final = 8
 """One of so many clusters of a device is not granted off FREE with placement INDEXED."""
@@ -41,12 +32,10 @@ class Ring:
 
     Attributes:
         tail: entries written, free running.
-        own: cluster that the next entry is of, and the slot it begins at; None: the next one is chosen.
         out: of each entry that the host is not done with, the cluster; None if it was taken back.
     """
 
     tail: int = 0
-    own: tuple[int, int] | None = None
     out: dict[int, int | None] = field(default_factory=dict)
 
 
@@ -81,9 +70,6 @@ class Grants:
         self.devices[entry.type] = entry
         self.turn = [type_ for type_ in self.turn if type_ != entry.type] + [entry.type]
         self.recalling.add(entry.type)
-        for ring in self.rings.values():
-            if ring.own is not None and self.type_of(ring.own[0]) in (entry.type, None):
-                ring.own = None
         for cluster in [c for c in self.granted if self.type_of(c) in (entry.type, None)]:
             del self.granted[cluster]
         # The round under way may have passed the device's clusters already.
@@ -165,8 +151,7 @@ class Grants:
             order: the ring's.
             alone: nothing is on offer in the ring.
         """
-        # What is still in the rings of a device that is taken back would be granted twice.
-        devices = [self.devices[type_] for type_ in self.turn if type_ not in self.recalling]
+        devices = [self.devices[type_] for type_ in self.turn]
         least = max((device.priority for device in devices if device.live and self.has(device, 0)), default=None)
         for device in devices:
             if device.priority == least and device.serves(order):
@@ -206,7 +191,7 @@ class Grants:
                 for order in range(ORDERS):
                     if want >> order & 1:
                         yield from self.serve(cpu, order, heads[order])
-                    elif self.rings[cpu, order].out or self.rings[cpu, order].own:
+                    elif self.rings[cpu, order].out:
                         yield from self.forget(cpu, order)
             no_run = self.no_run()
             if self.lines.no_run != no_run:
@@ -227,7 +212,6 @@ class Grants:
     def forget(self, cpu: int, order: int) -> Iterator[str]:
         """Take back all of a ring that is no longer wanted. Its entries keep their places: the host skips them."""
         ring = self.rings[cpu, order]
-        ring.own = None
         for index, cluster in list(ring.out.items()):
             if cluster is not None:
                 yield from self.void(cpu, order, index)
@@ -240,18 +224,12 @@ class Grants:
         ring.out[index] = None
         if (ring.tail - index) % WRAP > 1 << self.lines.log2:
             return  # the host has popped it, and a later one is in its place
-        word0, word1 = Grant(0, 0, 0, order, 0, valid=False).pack(index, self.lines.log2)
-        self.lines.store(cpu, order, index, 0, word0)
-        yield "entry taken back, word 0"
-        self.lines.store(cpu, order, index, 1, word1)
-        yield "entry taken back, word 1"
+        self.lines.store(cpu, order, index, Grant(0, 0, order, 0, valid=False).pack(index, self.lines.log2))
+        yield "entry taken back"
 
     def release(self, cpu: int, order: int) -> None:
         """Let clusters out of the table of what is granted that no entry of the ring is of any more."""
-        ring = self.rings[cpu, order]
-        kept = {cluster for cluster in ring.out.values() if cluster is not None}
-        if ring.own is not None:
-            kept.add(ring.own[0])
+        kept = set(self.rings[cpu, order].out.values())
         for cluster in [c for c, owner in self.granted.items() if owner == (cpu, order) and c not in kept]:
             del self.granted[cluster]
 
@@ -261,7 +239,7 @@ class Grants:
         room = 1 << self.lines.log2
         if (ring.tail - head) % WRAP > room:
             # The host has counted past what was written: it begins anew.
-            ring.tail, ring.own = head, None
+            ring.tail = head
             ring.out.clear()
             self.release(cpu, order)
         # HEAD counts what was popped: the entry before it is the one in use, those before that are done with.
@@ -272,56 +250,15 @@ class Grants:
                 yield from self.reader.again(cluster)
             del ring.out[index]
             self.release(cpu, order)
-        while (ring.tail - head) % WRAP < room:
-            grant = yield from self.build(cpu, order, ring.tail == head)
-            if grant is None:
+        # What is still in the rings of a device that is taken back would be granted twice.
+        while (ring.tail - head) % WRAP < room and not self.recalling:
+            cluster = self.choose(order, ring.tail == head)
+            if cluster is None:
                 return
-            index, cluster = ring.tail, self.devices[grant.type].base + grant.slot // SLOTS
-            word0, word1 = grant.pack(index, self.lines.log2)
-            ring.out[index] = cluster
-            ring.tail = (index + 1) % WRAP
-            self.lines.store(cpu, order, index, 0, word0)
-            yield "entry written, word 0"
-            self.lines.store(cpu, order, index, 1, word1)
-            yield "entry written, word 1"
-            if self.recalling:
-                return
-
-    def read(self, cluster: int) -> Generator[str, Any, int]:
-        """Read a bitmap and bring the summary up to date; returns the bitmap."""
-        used = yield from read_bitmap(self.arrays, cluster)
-        self.summaries[cluster] = replace(self.summaries[cluster], run=largest_run(used))
-        return used
-
-    def build(self, cpu: int, order: int, alone: bool = True) -> Generator[str, Any, Grant | None]:
-        """Make the next entry of a ring: from its own cluster as long as that has any, then from the next one.
-
-        `alone`: nothing is on offer in the ring.
-
-        A cluster whose summary was too hopeful is left; that is seen when its bitmap is read, and the summary is right
-        then. Unless the reader brings what it had read before: there are so many tries, so that the search ends.
-        """
-        ring = self.rings[cpu, order]
-        for _ in range(1 + len(self.summaries)):
-            if ring.own is None:
-                chosen = self.choose(order, alone)
-                if chosen is None:
-                    return None
-                self.granted[chosen] = cpu, order
-                ring.own = chosen, 0
-            cluster, first = ring.own
+            self.granted[cluster] = cpu, order
             entry = next(entry for entry in self.devices.values() if entry.holds(cluster))
-            used = yield from self.read(cluster)
-            if ring.own is None or self.devices[entry.type] != entry:
-                continue  # the device changed meanwhile
-            # The list may have changed too, in what the reader has read.
-            if self.usable(entry, cluster, order):
-                for slot in range(first, SLOTS, span(order)):
-                    mask = free_units(used, order, slot)
-                    if mask:
-                        after = slot + span(order)
-                        ring.own = (cluster, after) if after < SLOTS else None
-                        return Grant(mask, (cluster - entry.base) * SLOTS + slot, entry.type, order, entry.epoch)
-            ring.own = None
-            self.release(cpu, order)
-        return None
+            grant = Grant(cluster - entry.base, entry.type, order, entry.epoch)
+            ring.out[ring.tail] = cluster
+            self.lines.store(cpu, order, ring.tail, grant.pack(ring.tail, self.lines.log2))
+            ring.tail = (ring.tail + 1) % WRAP
+            yield "entry written"

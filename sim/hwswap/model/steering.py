@@ -17,7 +17,7 @@ from hwswap_map import Flag
 
 from hwswap.model.cluster_map import LISTED, Arrays, Word, change
 from hwswap.model.clusters import Slots
-from hwswap.model.grant_entries import TOP_ORDER, WRAP, DeviceEntry, Grant, Lines, Placement, span, units
+from hwswap.model.grant_entries import TOP_ORDER, WRAP, DeviceEntry, Grant, Lines, Placement
 from hwswap.model.rows import ALL, BLOCK, SLOTS, first_fit, run
 
 Steps = Generator[str, Any, Slots | None]
@@ -56,12 +56,12 @@ class HostDevice:
 
 
 @dataclass
-class Mask:
-    """A CPU's rest of a grant: `mask` of units left, the device's number, first slot."""
+class Held:
+    """A CPU's grant: the device's number, the cluster in it, and the slot that the CPU goes on at."""
 
-    mask: int
     type: int
-    slot: int
+    cluster: int
+    at: int = 0
 
 
 class Host:
@@ -81,7 +81,7 @@ class Host:
         self.placement = placement
         self.stash = stash
         self.devices: dict[int, HostDevice] = {}
-        self.masks: list[dict[int, Mask]] = [{} for _ in range(lines.cpus)]  # by CPU, then by order
+        self.held: list[dict[int, Held]] = [{} for _ in range(lines.cpus)]  # by CPU, then by order
         self.counts: Counter[str] = Counter()
 
     # Devices. The engine's table of devices is the caller's to set: before swapon, after swapoff.
@@ -93,19 +93,19 @@ class Host:
             yield from self.tell(device, number)
 
     def swapoff(self, type_: int) -> None:
-        """Stop to use a device: no mask of it is kept. Grants in rings are void by their epoch."""
+        """Stop to use a device: no grant of it is held. Those in rings are void by their epoch."""
         del self.devices[type_]
-        self.drop_masks(lambda _, held: held.type == type_)
+        self.drop(lambda _, held: held.type == type_)
 
-    def drop_masks(self, which: Callable[[int, Mask], bool]) -> None:
-        """Drop masks; `which` says of a CPU's mask whether it is to be dropped."""
-        for number, masks in enumerate(self.masks):
-            for order in [order for order, held in masks.items() if which(number, held)]:
+    def drop(self, which: Callable[[int, Held], bool]) -> None:
+        """Drop held grants; `which` says of a CPU's whether it is to be dropped."""
+        for number, grants in enumerate(self.held):
+            for order in [order for order, held in grants.items() if which(number, held)]:
                 self.done_with(number, order)
 
     def cpu_gone(self, cpu: int) -> None:
-        """Take a CPU offline: its masks are dropped, its rings no longer wanted."""
-        self.drop_masks(lambda number, _: number == cpu)
+        """Take a CPU offline: its grants are dropped, its rings no longer wanted."""
+        self.drop(lambda number, _: number == cpu)
         self.lines.want[cpu] = 0
 
     def tell(self, device: HostDevice, number: int) -> Iterator[str]:
@@ -115,8 +115,8 @@ class Host:
         yield from change(self.arrays, device.entry.base + number, cluster.used, word)
 
     def done_with(self, cpu: int, order: int) -> None:
-        """Let go of a mask: slots taken out of it were stored before."""
-        del self.masks[cpu][order]
+        """Let go of a grant: slots taken out of its cluster were stored before."""
+        del self.held[cpu][order]
 
     # Allocate and free
 
@@ -135,7 +135,7 @@ class Host:
             if found is not None:
                 return found
             # The grant was of no use: the rest of it is no better.
-            if order in self.masks[cpu]:
+            if order in self.held[cpu]:
                 self.done_with(cpu, order)
         elif order and self.lines.no_run >> order & 1:
             self.counts["no run"] += 1
@@ -161,21 +161,24 @@ class Host:
     # Grants
 
     def steer(self, cpu: int, order: int) -> Generator[str, Any, Slots | None]:
-        """Take the next unit of the CPU's mask, or of the next grant; None where there is none."""
-        held = self.masks[cpu].get(order)
-        if held is not None and not held.mask:
-            self.done_with(cpu, order)
-            held = None
-        if held is None:
+        """Find the next place in the CPU's granted cluster, or that of the next grant; None where there is none.
+
+        The cluster's lock is not held: the place may be taken when it is.
+        """
+        held = self.held[cpu].get(order)
+        while True:
+            if held is not None:
+                slot = fit(self.devices[held.type].clusters[held.cluster].used, order, held.at)
+                if slot >= 0:
+                    held.at = slot + (1 << order)
+                    return Slots(held.type, held.cluster * SLOTS + slot)
+                self.done_with(cpu, order)
             held = yield from self.pop(cpu, order)
             if held is None:
                 return None
-            self.masks[cpu][order] = held
-        unit = (held.mask & -held.mask).bit_length() - 1
-        held.mask &= held.mask - 1
-        return Slots(held.type, held.slot + (unit << order))
+            self.held[cpu][order] = held
 
-    def pop(self, cpu: int, order: int) -> Generator[str, Any, Mask | None]:
+    def pop(self, cpu: int, order: int) -> Generator[str, Any, Held | None]:
         """Take the next grant that is worth something out of the ring.
 
         HEAD is published at each pop, after the bits of what was taken out of the grant before. A ring holds no more
@@ -183,20 +186,16 @@ class Host:
         """
         for _ in range(1 << self.lines.log2):
             head = self.lines.head[cpu][order]
-            word1 = self.lines.word(cpu, order, head, 1)
-            yield "entry read, word 1"
-            if Grant.unpack(0, word1, head, self.lines.log2) is None:
+            grant = self.lines.entry(cpu, order, head)
+            yield "entry read"
+            if grant is None:
                 break
-            word0 = self.lines.word(cpu, order, head, 0)
-            yield "entry read, word 0"
             self.lines.head[cpu][order] = (head + 1) % WRAP
             yield "HEAD"
-            grant = Grant.unpack(word0, word1, head, self.lines.log2)
-            assert grant is not None
             why = self.refusal(grant, order)
             self.counts[why or "popped"] += 1
             if why is None:
-                return Mask(grant.mask & (1 << units(order)) - 1, grant.type, grant.slot)
+                return Held(grant.type, grant.cluster)
         self.lines.want[cpu] |= 1 << order
         yield "WANT"
         return None
@@ -216,9 +215,9 @@ class Host:
             return "priority"
         if grant.order != order:
             return "order"
-        if grant.slot % span(order) or grant.slot // SLOTS >= len(device.clusters):
+        if grant.cluster >= len(device.clusters):
             return "place"
-        if not grant.mask & (1 << units(order)) - 1:
+        if fit(device.clusters[grant.cluster].used, order, 0) < 0:
             return "empty"
         return None
 
@@ -249,7 +248,7 @@ class Host:
         elif granted and cluster.list == Flag.FREE and not self.stash:
             self.counts["no table"] += 1
         else:
-            # An empty cluster's scan begins at the place, too: the unit, not the first slot, was granted.
+            # An empty cluster's scan begins at the place, too, not at its first slot.
             slot = fit(cluster.used, order, start)
             if slot >= 0:
                 if granted and cluster.list == Flag.FREE:

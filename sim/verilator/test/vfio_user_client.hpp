@@ -92,8 +92,7 @@ public:
   Reply greet(uint16_t major = 0, uint16_t minor = 1) {
     auto payload = bytes(vu::Version{major, minor});
     const std::string text = R"({"capabilities":{"max_msg_fds":8,"max_data_xfer_size":1048576}})";
-    payload.insert(payload.end(), text.begin(), text.end());
-    payload.push_back(0);
+    payload.insert(payload.end(), text.c_str(), text.c_str() + text.size() + 1);
     return call(vu::CommandId::version, payload);
   }
 

@@ -1,88 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/errors.hpp"
-#include "device/device_server.hpp"
-#include "device/dma_port.hpp"
-#include "fake_engine.hpp"
-#include "vfio_user_client.hpp"
+#include "vfio_user_server.hpp"
 
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/un.h>
-#include <thread>
 
 namespace hwswap::test {
 namespace {
 
 constexpr uint32_t trigger = vu::irq_set_data_eventfd | vu::irq_set_action_trigger;
-
-/// A memory file of the client, as QEMU's memory-backend-memfd makes one.
-class SharedMemory {
-public:
-  explicit SharedMemory(size_t bytes) : fd_(memfd_create("guest", MFD_CLOEXEC)), bytes_(bytes) {
-    EXPECT_EQ(ftruncate(fd_.get(), static_cast<off_t>(bytes)), 0);
-    words_ = static_cast<uint64_t *>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0));
-  }
-  ~SharedMemory() { munmap(words_, bytes_); }
-  int fd() const { return fd_.get(); }
-  uint64_t &word(size_t offset) { return words_[offset / 8]; }
-
-private:
-  FileDescriptor fd_;
-  size_t bytes_;
-  uint64_t *words_;
-};
-
-class VfioUserServerTest : public ::testing::Test {
-protected:
-  explicit VfioUserServerTest(InjectedFault fault = InjectedFault::none) : injector(fault, 0, 1) {}
-
-  GuestMemory memory;
-  PciConfig config;
-  FaultInjector injector;
-  DmaPort port{memory, config, injector};
-  FakeEngine engine{port};
-  StopSignal stop{FileDescriptor(eventfd(0, 0))};
-  Pacer pacer{engine, Pace::free, 100'000'000, 100, stop};
-  SimulatedDevice device{engine, config, memory, injector, pacer};
-  DeviceServer server{device, stop, ""};
-  std::thread thread;
-
-  /// Connect a client; the one before must have left.
-  VfioUserClient connect() {
-    join();
-    int ends[2];
-    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-    thread = std::thread([this, fd = ends[0]] { server.serve(FileDescriptor(fd)); });
-    return VfioUserClient(FileDescriptor(ends[1]));
-  }
-
-  VfioUserClient connect_and_greet() {
-    VfioUserClient client = connect();
-    EXPECT_EQ(client.greet().error(), 0);
-    return client;
-  }
-
-  void join() {
-    if (thread.joinable())
-      thread.join();
-  }
-
-  void TearDown() override { join(); }
-
-  static void enable_dma(VfioUserClient &client) { EXPECT_EQ(client.store<uint16_t>(vu::region_config, 4, 0x6), 0); }
-
-  /// Let the fake engine copy a word by DMA; whether it could.
-  bool copy(VfioUserClient &client, uint64_t from, uint64_t to) {
-    EXPECT_EQ(client.store<uint64_t>(0, HWSWAP_REG_CMD_BASE, from), 0);
-    EXPECT_EQ(client.store<uint64_t>(0, HWSWAP_REG_CPL_BASE, to), 0);
-    EXPECT_EQ(client.store<uint32_t>(0, HWSWAP_REG_CMD_TAIL, 1), 0);
-    return !engine.dma_failed;
-  }
-};
 
 bool readable(int fd) {
   pollfd poll_fd = {fd, POLLIN, 0};
@@ -345,89 +274,6 @@ TEST_F(VfioUserServerTest, BrokenMessagesAreRefused) {
   ASSERT_EQ(send(client.fd(), &header, sizeof(header), MSG_NOSIGNAL), 16);
   char byte;
   EXPECT_EQ(recv(client.fd(), &byte, 1, 0), 0) << "a message shorter than its header ends the session";
-}
-
-template <InjectedFault fault> class WithFault : public VfioUserServerTest {
-protected:
-  WithFault() : VfioUserServerTest(fault) {}
-};
-
-using LyingVersionTest = WithFault<InjectedFault::version>;
-using LyingOnesTest = WithFault<InjectedFault::ones>;
-using LyingGarbageTest = WithFault<InjectedFault::garbage>;
-using LyingDeviceTest = WithFault<InjectedFault::device>;
-using AstrayTest = WithFault<InjectedFault::astray>;
-
-TEST_F(LyingVersionTest, TheMajorVersionIsAnother) {
-  VfioUserClient client = connect_and_greet();
-  EXPECT_EQ(client.load<uint64_t>(0, HWSWAP_REG_VERSION), 2u << HWSWAP_VERSION_MAJOR_SHIFT);
-  EXPECT_EQ(client.load<uint64_t>(0, HWSWAP_REG_ID), HWSWAP_ID_MAGIC_RESET);
-}
-
-TEST_F(LyingOnesTest, RegistersAreAllOnes) {
-  VfioUserClient client = connect_and_greet();
-  EXPECT_EQ(client.load<uint64_t>(0, HWSWAP_REG_ID), ~uint64_t{0});
-  client.store<uint64_t>(0, HWSWAP_REG_CMD_BASE, 77);
-  EXPECT_EQ(engine.registers[HWSWAP_REG_CMD_BASE], 0u);
-  EXPECT_EQ(client.load<uint16_t>(vu::region_config, 0), HWSWAP_PCI_ID_VENDOR);
-}
-
-TEST_F(LyingGarbageTest, OnlyRingsOfGrantsAreSpoiled) {
-  VfioUserClient client = connect_and_greet();
-  enable_dma(client);
-  SharedMemory guest(0x4000);
-  EXPECT_EQ(client.map(0, 0x4000, 0, guest.fd()), 0);
-  // 2 CPUs, 10 orders, 4 entries of 16 bytes: 1,280 bytes of rings.
-  client.store<uint64_t>(0, HWSWAP_REG_GRANT_RING_BASE, 0x1000);
-  guest.word(0) = 0x1234;
-  unsigned spoiled = 0;
-  for (uint64_t i = 0; i < 160; ++i) {
-    EXPECT_TRUE(copy(client, 0, 0x2000 + 8 * i));
-    EXPECT_EQ(guest.word(0x2000 + 8 * i), 0x1234u);
-    EXPECT_TRUE(copy(client, 0, 0x1000 + 8 * i));
-    spoiled += guest.word(0x1000 + 8 * i) != 0x1234;
-  }
-  EXPECT_GT(spoiled, 60u);
-  EXPECT_GT(injector.injected(), 60u);
-  for (uint64_t offset = 8; offset < 0x1000; offset += 8)
-    EXPECT_EQ(guest.word(offset), 0u) << "before the rings";
-  for (uint64_t offset = 0x1000 + 1280; offset < 0x2000; offset += 8)
-    EXPECT_EQ(guest.word(offset), 0u) << "behind the rings";
-}
-
-TEST_F(LyingDeviceTest, AGrantNamesTheOtherDeviceWithItsEpoch) {
-  VfioUserClient client = connect_and_greet();
-  enable_dma(client);
-  SharedMemory guest(0x4000);
-  EXPECT_EQ(client.map(0, 0x4000, 0, guest.fd()), 0);
-  client.store<uint64_t>(0, HWSWAP_REG_GRANT_RING_BASE, 0x1000);
-  const auto device = [](uint64_t type, uint64_t epoch) {
-    return type << HWSWAP_GRANT_DEVICE_TYPE_SHIFT | epoch << HWSWAP_GRANT_DEVICE_EPOCH_SHIFT;
-  };
-  const auto place = [](uint64_t type, uint64_t epoch) {
-    return HWSWAP_GRANT_PLACE_PHASE | HWSWAP_GRANT_PLACE_VALID | 9ull << HWSWAP_GRANT_PLACE_ORDER_SHIFT |
-           type << HWSWAP_GRANT_PLACE_TYPE_SHIFT | epoch << HWSWAP_GRANT_PLACE_EPOCH_SHIFT | 0x200;
-  };
-  client.store<uint64_t>(0, HWSWAP_REG_GRANT_DEVICE, device(0, 5));
-  client.store<uint64_t>(0, HWSWAP_REG_GRANT_DEVICE, device(1, 7));
-  guest.word(0) = place(0, 5);
-  EXPECT_TRUE(copy(client, 0, 0x1018));
-  EXPECT_EQ(guest.word(0x1018), place(1, 7));
-  guest.word(0) = place(1, 7);
-  EXPECT_TRUE(copy(client, 0, 0x1018));
-  EXPECT_EQ(guest.word(0x1018), place(0, 5));
-  EXPECT_EQ(injector.injected(), 2u);
-  // The mask is left as it is.
-  EXPECT_TRUE(copy(client, 0, 0x1010));
-  EXPECT_EQ(guest.word(0x1010), place(1, 7));
-}
-
-TEST_F(AstrayTest, WordsOfClustersAreElsewhere) {
-  VfioUserClient client = connect_and_greet();
-  client.store<uint64_t>(0, HWSWAP_REG_GRANT_WORD_BASE, 0x1000);
-  client.store<uint64_t>(0, HWSWAP_REG_GRANT_LINE_BASE, 0x2000);
-  EXPECT_EQ(engine.registers[HWSWAP_REG_GRANT_WORD_BASE], 0x10001000u);
-  EXPECT_EQ(engine.registers[HWSWAP_REG_GRANT_LINE_BASE], 0x2000u);
 }
 
 TEST(ListenSocketTest, APathInUseIsRefusedAndADeadOneReplaced) {

@@ -19,7 +19,6 @@
 
 static_assert(HWSWAP_CHUNK == SWAP_GRANTS_CHUNK);
 static_assert(HWSWAP_ORDERS == SWAP_GRANTS_ORDERS);
-static_assert(sizeof(struct swap_grant) == HWSWAP_GRANT_SIZE);
 static_assert(sizeof(struct swap_grants_line) == HWSWAP_GRANT_LINE_SIZE);
 
 /* Engine clock cycles of rest after a look at clusters or rings that found nothing. */
@@ -36,6 +35,7 @@ MODULE_PARM_DESC(open, "Grants of any order in any cluster; the kernel has to pe
 
 /* The memory given to the kernel; under hwswap_mutex. */
 static struct swap_grants_map hwswap_map;
+static_assert(sizeof(*hwswap_map.rings) == HWSWAP_GRANT_SIZE);
 
 /* Judge the engine by so many grants, at least. */
 #define HWSWAP_GRANTS_JUDGED	64
@@ -172,8 +172,8 @@ void hwswap_grants_stop(void)
 /**
  * hwswap_grants_refused - see whether most of the engine's grants are wrong
  *
- * Refused grants that were right but late, or of a device that is not the best one, do
- * not count.
+ * Refused grants that were right but late, as those of clusters that have filled since,
+ * or of a device that is not the best one, do not count.
  *
  * Context: under hwswap_mutex, between hwswap_grants_start() and hwswap_grants_stop().
  * Return: whether most of those since the last judgement were wrong; false while there
@@ -182,8 +182,7 @@ void hwswap_grants_stop(void)
 bool hwswap_grants_refused(void)
 {
 	static const enum swap_grants_count whys[] = {
-		SWAP_GRANTS_DEVICE, SWAP_GRANTS_EPOCH, SWAP_GRANTS_ORDER,
-		SWAP_GRANTS_PLACE,  SWAP_GRANTS_EMPTY,
+		SWAP_GRANTS_DEVICE, SWAP_GRANTS_EPOCH, SWAP_GRANTS_ORDER, SWAP_GRANTS_PLACE,
 	};
 	u64 counts[SWAP_GRANTS_NR_COUNTS], good, wrong = 0;
 	unsigned int i;

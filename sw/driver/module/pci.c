@@ -20,7 +20,7 @@ static const struct hwswap_front hwswap_pci_front = {
 	.bus_master = hwswap_pci_bus_master,
 };
 
-/* With Relaxed Ordering a grant's place could overtake its mask: do not permit it. */
+/* With Relaxed Ordering what takes a grant back could overtake it: do not permit it. */
 static void hwswap_pci_order(struct pci_dev *pdev)
 {
 	pcie_capability_clear_word(pdev, PCI_EXP_DEVCTL, PCI_EXP_DEVCTL_RELAX_EN);

@@ -27,6 +27,7 @@
 #include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/kthread.h>
+#include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
@@ -39,7 +40,7 @@
 
 static const char *const lies[] = {
 	"none",
-	"misaligned",
+	"beyond",
 	"order",
 	"taken",
 	"device",
@@ -115,7 +116,6 @@ static bool device_changes(const struct swap_grants_device *dev, enum swap_grant
 	d->live = stage == SWAP_GRANTS_ON || stage == SWAP_GRANTS_OFF_ABORTED;
 	d->recalling = true;
 	d->turn = ++soft_turns;
-	soft_rings_leave(dev->base, dev->clusters);
 	for (c = dev->base; c < dev->base + dev->clusters; c++) {
 		soft_summaries[c].owner = NOBODY;
 		if (stage == SWAP_GRANTS_OFF_DONE)

@@ -5,7 +5,6 @@
 
 #include <linux/bits.h>
 #include <linux/limits.h>
-#include <linux/minmax.h>
 #include <linux/swap_grants.h>
 
 #define SLOTS	  512
@@ -21,13 +20,13 @@ static_assert(IS_ENABLED(CONFIG_64BIT));
 /* Ways in which grants are wrong; in the order of lies[], softgrants.c. */
 enum lie {
 	HONEST,
-	MISALIGNED,	/* the first slot */
+	BEYOND,		/* the cluster is past the device's end */
 	ORDER,		/* the order */
-	TAKEN,		/* the places are those in use */
+	TAKEN,		/* the cluster is a full one, if there is any, else any */
 	DEVICE,		/* the device is any other, or none */
 	PRIORITY,	/* the device is the one with the lowest priority */
 	EPOCH,		/* the epoch is of another swapon */
-	FOREIGN,	/* any cluster of the device, all of it */
+	FOREIGN,	/* any cluster of the device */
 	NOISE,		/* all of it is random */
 	PHASE,		/* that of another lap: the ring stalls */
 	FULL,		/* there is none, and NO_RUN says that no order has room */
@@ -60,32 +59,22 @@ extern bool soft_sparing, soft_news;
 /* softgrants_read.c */
 bool soft_read(void);
 void soft_read_cluster(u32 cluster);
-void soft_read_bitmap(u32 cluster, u64 *used);
 bool soft_kept_right(u32 cluster);
-u64 soft_free_units(const u64 *used, unsigned int order, unsigned int slot);
-
-/* Slots that an entry of an order covers. */
-static inline unsigned int soft_span(unsigned int order)
-{
-	return min_t(unsigned int, SLOTS, 64U << order);
-}
 
 /* softgrants_place.c */
 bool soft_serves(const struct swapdev *d, unsigned int order);
-bool soft_usable(const struct swapdev *d, u32 cluster, unsigned int order);
 struct swapdev *soft_device_of(u32 cluster);
 u32 soft_choose(unsigned int order, bool alone);
 u32 soft_no_run(void);
 
 /* softgrants_lie.c */
-void soft_spoil(u64 *mask, u64 *place, const struct swapdev *d, unsigned int order);
+void soft_spoil(u64 *place, const struct swapdev *d, unsigned int order);
 
 /* softgrants_rings.c */
 int soft_rings_alloc(void);
 void soft_rings_free(void);
 bool soft_rings_low(bool dry);
 void soft_rings_serve(bool again);
-void soft_rings_leave(u32 base, u32 clusters);
 void soft_rings_recall(void);
 
 #endif /* HWSWAP_SOFTGRANTS_H */

@@ -5,10 +5,22 @@
 
 #include "softgrants.h"
 
-/* Make a grant wrong, in the way that was asked for. */
-void soft_spoil(u64 *mask, u64 *place, const struct swapdev *d, unsigned int order)
+/* The first full cluster from any one on, or that one, if none is full. */
+static u32 full_or_any(const struct swapdev *d)
 {
-	u64 slot = FIELD_GET(SWAP_GRANT_SLOT, *place), type = d->is.type, epoch = d->is.epoch;
+	u32 nr = d->is.clusters, first = get_random_u32_below(nr), i = 0;
+
+	while (i < nr &&
+	       soft_summaries[d->is.base + (first + i) % nr].list != SWAP_GRANTS_LIST_FULL)
+		i++;
+	return (first + i) % nr;
+}
+
+/* Make a grant wrong, in the way that was asked for. */
+void soft_spoil(u64 *place, const struct swapdev *d, unsigned int order)
+{
+	u64 cluster = FIELD_GET(SWAP_GRANT_CLUSTER, *place);
+	u64 type = d->is.type, epoch = d->is.epoch;
 	unsigned int of = order, i;
 
 	switch (READ_ONCE(soft_lie)) {
@@ -16,14 +28,14 @@ void soft_spoil(u64 *mask, u64 *place, const struct swapdev *d, unsigned int ord
 	case PHASE:
 	case FULL:
 		return;
-	case MISALIGNED:
-		slot += get_random_u32_inclusive(1, soft_span(order) - 1);
+	case BEYOND:
+		cluster = get_random_u32_inclusive(d->is.clusters, U32_MAX);
 		break;
 	case ORDER:
 		of = (order + get_random_u32_inclusive(1, 15)) % 16;
 		break;
 	case TAKEN:
-		*mask = ~*mask;
+		cluster = full_or_any(d);
 		break;
 	case DEVICE:
 		type = (type + get_random_u32_inclusive(1, MAX_TYPES - 1)) % MAX_TYPES;
@@ -36,28 +48,25 @@ void soft_spoil(u64 *mask, u64 *place, const struct swapdev *d, unsigned int ord
 			    soft_devices[i].is.prio < d->is.prio) {
 				type = i;
 				epoch = soft_devices[i].is.epoch;
-				slot = 0;
+				cluster = 0;
 			}
 		}
-		*mask = ~0ULL;
 		break;
 	case EPOCH:
 		epoch = (epoch + get_random_u32_inclusive(1, 255)) % 256;
 		break;
 	case FOREIGN:
-		slot = get_random_u32_below(d->is.clusters) * SLOTS;
-		*mask = ~0ULL;
+		cluster = get_random_u32_below(d->is.clusters);
 		break;
 	case NOISE:
-		*mask = get_random_u64();
 		*place = get_random_u64();
 		/* Some of it is to be looked at. */
 		if (get_random_u32_below(2))
 			return;
-		slot = get_random_u32_below(d->is.clusters * SLOTS * 2);
+		cluster = get_random_u32_below(d->is.clusters * 2);
 		break;
 	}
-	*place = FIELD_PREP(SWAP_GRANT_SLOT, slot) | FIELD_PREP(SWAP_GRANT_TYPE, type) |
+	*place = FIELD_PREP(SWAP_GRANT_CLUSTER, cluster) | FIELD_PREP(SWAP_GRANT_TYPE, type) |
 		 FIELD_PREP(SWAP_GRANT_ORDER, of) | FIELD_PREP(SWAP_GRANT_EPOCH, epoch) |
 		 SWAP_GRANT_VALID;
 }

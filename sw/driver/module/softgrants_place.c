@@ -12,7 +12,7 @@ bool soft_serves(const struct swapdev *d, unsigned int order)
 	       (!order || (d->is.flags & SWAP_GRANTS_BLKDEV));
 }
 
-bool soft_usable(const struct swapdev *d, u32 cluster, unsigned int order)
+static bool usable(const struct swapdev *d, u32 cluster, unsigned int order)
 {
 	const struct summary *s = &soft_summaries[cluster];
 
@@ -74,7 +74,7 @@ static u32 best(const struct swapdev *d, unsigned int order, bool alone)
 	u32 c, found = NONE;
 
 	for (c = d->is.base; c < d->is.base + d->is.clusters && least; c++) {
-		if (soft_summaries[c].owner != NOBODY || !soft_usable(d, c, order) ||
+		if (soft_summaries[c].owner != NOBODY || !usable(d, c, order) ||
 		    (soft_summaries[c].list == SWAP_GRANTS_LIST_FREE && !open))
 			continue;
 		r = rank(&soft_summaries[c], order);
@@ -104,7 +104,7 @@ static bool any_usable(const struct swapdev *d, unsigned int order)
 	u32 c;
 
 	for (c = 0; c < d->is.clusters; c++)
-		if (soft_usable(d, d->is.base + c, order))
+		if (usable(d, d->is.base + c, order))
 			return true;
 	return false;
 }

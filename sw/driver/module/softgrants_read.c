@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* hwswap_softgrants: what clusters have free, read in turn. */
 #include <linux/bitfield.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
 
 #include "softgrants.h"
 
@@ -43,45 +45,20 @@ static u64 free_runs(u64 used, unsigned int order)
 	return free & aligned[order];
 }
 
-static bool run_at(const u64 *used, unsigned int order, unsigned int slot)
-{
-	unsigned int i;
-
-	if (order < 6)
-		return free_runs(used[slot / 64], order) & BIT_ULL(slot % 64);
-	for (i = 0; i < 1U << (order - 6); i++) {
-		if (used[slot / 64 + i])
-			return false;
-	}
-	return true;
-}
-
 static s8 largest_run(const u64 *used)
 {
-	unsigned int slot;
+	unsigned int i, words;
 	int order;
 
 	for (order = TOP_ORDER; order >= 0; order--) {
-		for (slot = 0; slot < SLOTS; slot += max(64U, 1U << order)) {
-			if (order < 6 ? free_runs(used[slot / 64], order) != 0 :
-					run_at(used, order, slot))
+		words = max(64U, 1U << order) / 64;
+		for (i = 0; i < WORDS; i += words) {
+			if (words == 1 ? free_runs(used[i], order) != 0 :
+					 !memchr_inv(&used[i], 0, words * sizeof(*used)))
 				return order;
 		}
 	}
 	return -1;
-}
-
-/* The mask of an entry that begins at a slot. */
-u64 soft_free_units(const u64 *used, unsigned int order, unsigned int slot)
-{
-	unsigned int i;
-	u64 mask = 0;
-
-	for (i = 0; i < soft_span(order) >> order; i++) {
-		if (run_at(used, order, slot + (i << order)))
-			mask |= BIT_ULL(i);
-	}
-	return mask;
 }
 
 /* Summarise a cluster from memory, which does not say who owns it. */
@@ -114,13 +91,6 @@ static struct summary look(u32 cluster)
 void soft_read_cluster(u32 cluster)
 {
 	soft_summaries[cluster] = look(cluster);
-}
-
-/* Read the bitmap alone, for a grant that is being made. */
-void soft_read_bitmap(u32 cluster, u64 *used)
-{
-	load_bitmap(cluster, used);
-	soft_summaries[cluster].run = largest_run(used);
 }
 
 static bool same(const struct summary *kept, const struct summary *now)

@@ -15,7 +15,7 @@ import hwswap_map as m
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 from hwswap.model.cluster_map import WORDS, Arrays
-from hwswap.model.grant_entries import DeviceEntry, Grant, Lines, Placement, ring_place
+from hwswap.model.grant_entries import DeviceEntry, Lines, Placement, ring_place
 from hwswap.model.grant_memory import GrantMemory
 from hwswap.model.rows import runs
 
@@ -37,14 +37,12 @@ class Memory(GrantMemory):
 
     Attributes:
         writes: address and value of each word that was written.
-        client: whose access it is.
     """
 
     def __init__(self, arrays: Arrays, lines: Lines) -> None:
         """Show these."""
         super().__init__(arrays, lines)
         self.writes: list[tuple[int, int]] = []
-        self.client = READER
         self.zones = {
             "word": range(CLUSTER_WORDS, CLUSTER_WORDS + 4 * arrays.clusters),
             "line": range(CPU_LINES, CPU_LINES + m.MEM_GRANT_LINE_BYTES * lines.cpus),
@@ -65,8 +63,7 @@ class Memory(GrantMemory):
     def read(self, address: int, client: int) -> int:
         """Return the word of 64 bits at an address; tell who listens."""
         name, at = self.part(address)
-        assert name == "bitmap" or client == (BUILDER if name == "line" else READER)
-        self.client = client
+        assert client == (BUILDER if name == "line" else READER)
         return int.from_bytes(self.load(name, at, 8), "little")
 
     def write(self, address: int, data: int, strb: int, client: int) -> None:
@@ -261,8 +258,3 @@ BUS = (
     *("rid", "rdata", "rresp", "rlast", "rvalid", "rready"),
 )
 """Signals of the bus that the memory looks at or drives."""
-
-
-def entry_at(lines: Lines, place: int, index: int) -> Grant | None:
-    """Return the entry at a place, read as the one with a number."""
-    return Grant.unpack(lines.words.get(place, 0), lines.words.get(place + 8, 0), index, lines.log2)

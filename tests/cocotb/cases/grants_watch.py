@@ -2,23 +2,35 @@
 """Looks at each grant of an engine while host and engine are at work."""
 
 from collections import defaultdict
+from dataclasses import dataclass
 
-from hwswap.model.cluster_map import LISTED, WORDS, Word
-from hwswap.model.grant_entries import ENTRY, DeviceEntry, Grant, free_units, ring_place, span
+from hwswap.model.cluster_map import LISTED, WORD_SLOTS, WORDS, Word
+from hwswap.model.grant_entries import ENTRY, DeviceEntry, Grant, ring_place
 from hwswap.model.grant_rules import Ring, granted_once, may_serve, offered
-from hwswap.model.rows import ORDERS, SLOTS
-from hwswap.model.steering import Host
+from hwswap.model.rows import ORDERS
+from hwswap.model.steering import Host, fit
+from hwswap_map import Flag
 
-from cases.grants_bench import BUILDER, Bench, entry_at
+from cases.grants_bench import Bench
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A cluster as the reader has read it, in a round: of one on FREE no bitmap, and all is free."""
+
+    round: int
+    word: Word
+    used: int = 0
 
 
 class Watch:
     """Looks at each grant that the engine writes, while host and engine are at work.
 
     Attributes:
-        last: of each cluster, the bitmap that the builder has read last, a word at a time.
-        words: of each cluster, the words that the reader has read last; the index may have any of these still.
-        grants: of each cluster, its last grant: ring, number of the entry, first slot.
+        readings: of each cluster, the last two with which something may be granted; the index may be one behind.
+        words: of each cluster, the word that the reader has read last.
+        used: words of the bitmap that is being read.
+        grants: of each cluster, its last grant: ring, and number of the entry.
         seen: what the reader has read of each cluster since HEAD passed that grant.
         tails: entries written, by CPU and order.
         again: grants of a cluster that had been let go.
@@ -29,9 +41,10 @@ class Watch:
         self.bench = bench
         self.host = host
         self.placement = bench.placement
-        self.last = defaultdict(lambda: [0] * WORDS)
-        self.words: dict[int, list[int]] = defaultdict(list)
-        self.grants: dict[int, tuple[Ring, int, int]] = {}
+        self.readings: dict[int, list[Reading]] = defaultdict(list)
+        self.words: dict[int, Word] = {}
+        self.used: list[int] = []
+        self.grants: dict[int, tuple[Ring, int]] = {}
         self.seen: dict[int, set[str]] = defaultdict(set)
         self.tails: dict[Ring, int] = defaultdict(int)
         self.entries: dict[int, DeviceEntry] = {}
@@ -50,41 +63,51 @@ class Watch:
         self.grants = {cluster: grant for cluster, grant in self.grants.items() if grant[0][0] != cpu}
 
     def bitmap(self, cluster: int, number: int, value: int) -> None:
-        """Keep what the builder reads."""
-        if self.bench.memory.client == BUILDER:
-            self.last[cluster][number] = value
-        elif number == 0:
+        """Keep what the reader reads: a bitmap, word by word."""
+        if number == 0:
             self.reads(cluster, "bitmap")
+            self.used = []
+        self.used.append(value)
+        if number == WORDS - 1:
+            used = sum(word << WORD_SLOTS * i for i, word in enumerate(self.used))
+            self.keep(cluster, used)
 
     def word(self, cluster: int, value: int) -> None:
-        """Keep what the reader reads."""
-        self.words[cluster] = [*self.words[cluster][-3:], value]
+        """Keep what the reader reads: a word."""
+        word = self.words[cluster] = Word.unpack(value)
         self.reads(cluster, "word")
-        if Word.unpack(value).list not in LISTED:
+        if word.list not in LISTED:
             self.reads(cluster, "bitmap")  # which says no more
+        if word.list == Flag.FREE:
+            self.keep(cluster, 0)
+
+    def keep(self, cluster: int, used: int) -> None:
+        """Keep a reading, of the word that was read last."""
+        reading = Reading(self.bench.rounds, self.words[cluster], used)
+        self.readings[cluster] = [*self.readings[cluster][-1:], reading]
 
     def reads(self, cluster: int, what: str) -> None:
         """Take note that the reader begins to read something of a cluster."""
         if cluster in self.grants:
-            (cpu, order), number, _ = self.grants[cluster]
+            (cpu, order), number = self.grants[cluster]
             if self.bench.memory.lines.head[cpu][order] - number >= 2:
                 self.seen[cluster].add(what)
 
-    def entry(self, place: int, word1: int) -> None:
-        """Look at an entry when its second word is there."""
+    def entry(self, place: int, word: int) -> None:
+        """Look at an entry."""
         lines = self.bench.memory.lines
         ring, at = divmod(place, ENTRY << lines.log2)
         cpu, order = divmod(ring, ORDERS)
         tail = self.tails[cpu, order]
-        if not word1 >> 62 & 1:
+        if not word >> 62 & 1:
             # Taken back: in its place with its phase, so that the host finds it.
             index = next(i for i in range(tail - (1 << lines.log2), tail) if i % (1 << lines.log2) == at // ENTRY)
-            assert entry_at(lines, place, index) == Grant(0, 0, 0, order, 0, valid=False)
-            self.grants = {c: grant for c, grant in self.grants.items() if grant[:2] != ((cpu, order), index)}
+            assert Grant.unpack(word, index, lines.log2) == Grant(0, 0, order, 0, valid=False)
+            self.grants = {c: grant for c, grant in self.grants.items() if grant != ((cpu, order), index)}
             self.taken_back += 1
             return
         assert ring_place(cpu, order, tail, lines.log2) == place, "an entry is not the next one of its ring"
-        grant = entry_at(lines, place, tail)
+        grant = Grant.unpack(word, tail, lines.log2)
         assert grant is not None, "an entry has the phase of another lap"
         self.tails[cpu, order] = tail + 1
         self.granted += 1
@@ -98,24 +121,22 @@ class Watch:
         assert entry.live
         assert entry.serves(order)
         assert (grant.order, grant.epoch) == (order, entry.epoch)
-        number, slot = divmod(grant.slot, SLOTS)
-        assert 0 <= number < entry.clusters
-        assert grant.slot % span(order) == 0
-        cluster = entry.base + number
-        used = sum(word << 64 * i for i, word in enumerate(self.last[cluster]))
-        assert grant.mask == free_units(used, order, slot)
-        assert grant.mask
-        assert any(may_serve(Word.unpack(word), entry, order, self.placement) for word in self.words[cluster])
+        assert grant.cluster < entry.clusters
+        readings = self.readings[entry.base + grant.cluster]
+        assert any(
+            reading.round >= self.bench.rounds - 2
+            and may_serve(reading.word, entry, order, self.placement)
+            and fit(reading.used, order, 0) >= 0
+            for reading in readings
+        ), f"{grant} after {readings}"
 
     def read_before(self, ring: Ring, number: int, grant: Grant) -> None:
-        """See whether the cluster of a grant was read since HEAD passed its grant before; or a ring stays in it."""
-        cluster = self.entries[grant.type].base + grant.slot // SLOTS
+        """See whether the cluster of a grant was read since HEAD passed its grant before."""
+        cluster = self.entries[grant.type].base + grant.cluster
         if cluster in self.grants:
-            owner, _, slot = self.grants[cluster]
-            stays = owner == ring and slot < grant.slot
-            assert stays or self.seen[cluster] == {"word", "bitmap"}, "is granted again, and was not read before"
-            self.again += not stays
-        self.grants[cluster] = ring, number, grant.slot
+            assert self.seen[cluster] == {"word", "bitmap"}, "is granted again, and was not read before"
+            self.again += 1
+        self.grants[cluster] = ring, number
         self.seen[cluster] = set()
 
     def offered(self, type_: int | None = None) -> list[tuple[Ring, Grant]]:
@@ -123,5 +144,5 @@ class Watch:
         return offered(self.bench.memory.lines, self.tails, type_)
 
     def alone(self) -> None:
-        """See whether no slot is granted twice, and no cluster has two owners."""
+        """See whether no cluster is granted twice."""
         granted_once(self.bench.memory.lines, self.tails, self.host)

@@ -5,7 +5,7 @@ The rows are those of rows.py. Each cell is a test.
 """
 
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 
 import cocotb
 import hwswap_map as m
@@ -83,13 +83,6 @@ class Cell:
             if self.hole and number >= self.closed and write == self.row.write:
                 assert not overlap(burst, self.hole), f"a burst outside of the windows: {burst}, writes: {write}"
 
-    async def armed(self, row: Row, arm: Callable[[], Awaitable[None]]) -> None:
-        """Do something before a row's transfer, as soon as no other row's is like it."""
-        if row.stage:
-            self.world.stages[row.stage] = arm
-        else:
-            await arm()
-
     @contextlib.asynccontextmanager
     async def working(self, row: Row) -> AsyncIterator[Task]:
         """Have a row's work done meanwhile; it has no end where the engine stops."""
@@ -125,7 +118,7 @@ class Cell:
         """Place the row's transfer at the end of a window, with its last beat, or its first, outside or not."""
         await self.again(low_bits, **{self.row.zone: place})
         hole = edge if upper else edge - PAGE
-        await self.armed(self.row, lambda: self.open_but(hole))
+        await self.open_but(hole)
         if fits:
             await self.right()
             return
@@ -198,17 +191,13 @@ class Cell:
         assert len(self.bus.bursts) == bursts, f"a stopped engine makes bursts: {self.bus.bursts[bursts:]}"
         assert m.CONTROL_ENABLE.get(await bench.read(m.CONTROL_OFFSET)) == 0
 
-    async def denied(self, row: Row, response: AxiResp) -> None:
+    def denied(self, row: Row, response: AxiResp) -> None:
         """Have the bus answer a row's transfers with an error: all, or its first word, or its last."""
         self.bus.error = response
         start, size = self.world.at[row.zone], self.world.zones[row.zone].size
         choices = [range(start, start + size), range(start + size - 8, start + size), range(start, start + 8)]
-
-        async def deny() -> None:
-            memory = self.bench.memory
-            (memory.denied_writes if row.write else memory.denied).append(self.bench.rng.choice(choices))
-
-        await self.armed(row, deny)
+        memory = self.bench.memory
+        (memory.denied_writes if row.write else memory.denied).append(self.bench.rng.choice(choices))
 
 
 def places(cell: Cell, edge: int, upper: bool) -> tuple[int, int]:
@@ -240,7 +229,7 @@ async def an_error_of_the_bus(dut, row: Row):
     if cell := await Cell.start(dut, row):
         for response in (AxiResp.SLVERR, AxiResp.DECERR):
             await cell.again()
-            await cell.denied(row, response)
+            cell.denied(row, response)
             async with cell.working(row):
                 await cell.stopped(refused=False)
             await cell.fails()
@@ -255,12 +244,12 @@ async def a_stopped_engine(dut, row: Row):
     cell = await Cell.start(dut, row)
     if not cell:
         return
-    others = [other for other in ROWS if other.needs in cell.world.has and other.zone != row.zone and not other.stage]
+    others = [other for other in ROWS if other.needs in cell.world.has and other.zone != row.zone]
     for at_once in (True, False):
         await cell.again()
         other = cell.bench.rng.choice(others)
         cell.bench.log.info("stopped by an error of: %s", other.name)
-        await cell.denied(other, AxiResp.SLVERR)
+        cell.denied(other, AxiResp.SLVERR)
         async with cell.working(other):
             if at_once:
                 async with cell.working(row) if row.work != other.work else contextlib.nullcontext():

@@ -25,7 +25,6 @@ class Row:
         needs: parts of an engine that makes it.
         failed: checks the error that the work is told when the transfer fails.
         refused: checks the answer of an engine that had stopped before.
-        stage: of the work, before which others read or write the zone, too.
     """
 
     name: str
@@ -36,7 +35,6 @@ class Row:
     needs: str = "core"
     failed: Callable[[World], Awaitable[None]] | None = None
     refused: Callable[[World], Awaitable[None]] | None = None
-    stage: str = ""
 
 
 async def bus_error(world: World) -> None:
@@ -83,7 +81,6 @@ ROWS = [
     Row("tables given", f"{UNIT}.give.io_readReq", "source", False, World.give, failed=bus_error),
     Row("words of clusters", f"{READER}_read", "word", False, World.grants, "grants"),
     Row("bitmaps", f"{READER}_read", "bitmaps", False, World.grants, "grants"),
-    Row("bitmaps for grants", f"{BUILDER}_read", "bitmaps", False, World.grants, "grants", stage="want"),
     Row("CPU lines", f"{BUILDER}_read", "line", False, World.grants, "grants"),
     Row("rings", f"{BUILDER}_write", "ring", True, World.grants, "grants"),
     Row("NO_RUN", f"{BUILDER}_write", "no_run", True, World.grants, "grants"),

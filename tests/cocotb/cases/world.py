@@ -5,8 +5,8 @@ A work makes its master move the zone's first and last beat, and looks whether w
 the golden model, grants one by one.
 """
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 
 import hwswap_map as m
 from cocotb.triggers import Lock
@@ -15,7 +15,7 @@ from hwswap.model.cluster_map import Word
 from hwswap.model.golden import Allocator
 from hwswap.model.grant_entries import DeviceEntry, Grant, ring_place
 from hwswap.model.host_memory import Command, prepare
-from hwswap.model.rows import ORDERS, SLOTS
+from hwswap.model.rows import ALL, ORDERS, SLOTS, run
 from hwswap.model.table_words import ANY, folio_word, kind_of, shadow_word
 from hwswap.stimulus import engine_state
 from hwswap.stimulus.commands import Expected
@@ -37,9 +37,7 @@ DUMPED = 8
 """Clusters of the first one: all are dumped."""
 
 FIRST, LAST = 1, 2
-"""Devices of grants: the first cluster, for order 0, and the last ones, for order 9."""
-
-LAST_CLUSTERS = 4
+"""Devices of grants: the first clusters, for order 0, and the last ones, for order 9; as many as a ring has entries."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,6 @@ class World:
     Attributes:
         zones: all zones; `at` has the address of each.
         window: the DMA window that permits everything; the others permit nothing.
-        stages: done when the work under way gets there, once: a name, and the action.
     """
 
     def __init__(self, bench: Bench, caps: int, ring_log2: int) -> None:
@@ -93,9 +90,9 @@ class World:
             name: top << 58 | bench.rng.getrandbits(38) << 20 for name, top in zip(self.zones, tops, strict=True)
         }
         self.window = bench.rng.randrange(m.DMA_WINDOW_COUNT)
-        self.stages: dict[str, Callable[[], Awaitable[None]]] = {}
         self.asking, self.looking = Lock(), Lock()
-        self.heads = {(0, 0): 0, (self.cpus - 1, ORDERS - 1): 0}
+        self.rings = {LAST: (self.cpus - 1, ORDERS - 1), FIRST: (0, 0)}  # CPU and order, by the device
+        self.head = 0
 
     @classmethod
     async def of(cls, bench: Bench) -> "World":
@@ -132,7 +129,7 @@ class World:
         if "grants" in world.has:
             switches = m.GRANT_CONTROL_READ.put(1) | m.GRANT_CONTROL_GRANT.put(1) | m.GRANT_CONTROL_OPEN.put(1)
             await bench.write(m.GRANT_CONTROL_OFFSET, switches | m.GRANT_CONTROL_PAUSE.put(3))
-            await world.no_run_is((1 << ORDERS) - 1)
+            await world.no_run_is_above(-1)
         return world
 
     async def begin_tables(self) -> None:
@@ -157,11 +154,6 @@ class World:
         self.tables.put(self.at["table"], words)
         self.tables.put(self.at["source"], [self.at["table"]])
         await self.table(Opcode.TABLE_GIVE, "source", nr=1)
-
-    async def reached(self, stage: str) -> None:
-        """Do a stage's action, if there is one."""
-        if stage in self.stages:
-            await self.stages.pop(stage)()
 
     def load(self, zone: str, words: int) -> list[int]:
         """Return the first words of a zone."""
@@ -227,40 +219,43 @@ class World:
 
     async def grants(self) -> None:
         """Bring devices on, have their clusters read and grants made of them, and let the devices go."""
-        bench = self.bench
-        self.used = [bench.rng.getrandbits(64) | 1 for _ in range(SLOTS // 64)]
-        self.used = [word & ~(1 << bench.rng.randrange(1, 64)) for word in self.used]
-        first_of_last = self.clusters - LAST_CLUSTERS
-        await bench.grant_device(DeviceEntry(FIRST, 0, 1, 0, FIRST))
-        await bench.grant_device(DeviceEntry(LAST, first_of_last, LAST_CLUSTERS, 0, LAST))
-        for i, word in enumerate(self.used):
-            bench.memory.put_word(self.at["bitmaps"] + 8 * i, word)
-        self.tell(0, Word(0, Flag.NONFULL, FIRST))
-        for cluster in range(first_of_last, self.clusters):
-            self.tell(cluster, Word(0, Flag.NONFULL, LAST))
-        # All is read: there is room, but for order 9, which takes clusters that are FREE.
-        await self.no_run_is(1 << ORDERS - 1)
-        for cluster in range(first_of_last, self.clusters):
+        bench, entries = self.bench, 1 << self.ring_log2
+        clusters = {FIRST: range(entries), LAST: range(self.clusters - entries, self.clusters)}
+        for device, numbers in clusters.items():
+            for cluster in numbers:
+                self.tell(cluster, Word(0, Flag.FULL, device))
+            await bench.grant_device(DeviceEntry(device, numbers.start, entries, 0, device))
+        # There is room in the first word of all bitmaps, and then in the last one, too.
+        first, last = run(bench.rng.randrange(0, 64, 4), 4), run(SLOTS - 64 + bench.rng.randrange(0, 64, 16), 16)
+        self.tell(0, Word(0, Flag.NONFULL, FIRST), ALL ^ first)
+        await self.no_run_is_above(2)
+        self.tell(self.clusters - 1, Word(0, Flag.NONFULL, LAST), ALL ^ last)
+        await self.no_run_is_above(4)
+        for cluster in clusters[FIRST][1:]:
+            self.tell(cluster, Word(0, Flag.NONFULL, FIRST))
+        for cluster in clusters[LAST]:
             self.tell(cluster, Word(0, Flag.FREE, LAST))
-        await self.no_run_is(0)
-        await self.reached("want")
-        for cpu, order in self.heads:
+        await self.no_run_is_above(ORDERS - 1)
+        # Order 9 first, which takes all clusters that are FREE.
+        for device, (cpu, order) in self.rings.items():
             bench.memory.put_word(self.line(cpu) + m.MEM_GRANT_LINE_WANT_OFFSET, 1 << order)
-        await bench.until(self.granted, "the rings are not full")
-        for number, (cpu, order) in enumerate(self.heads):
+            await bench.until(partial(self.granted, device), "a ring is not full")
+        self.head += entries
+        for device, (cpu, order) in self.rings.items():
             bench.memory.put_word(self.line(cpu) + m.MEM_GRANT_LINE_WANT_OFFSET, 0)
-            await bench.grant_device(DeviceEntry(FIRST + number, 0, 0, 0, FIRST + number, live=False))
-            self.heads[cpu, order] += 1 << self.ring_log2
+            await bench.grant_device(DeviceEntry(device, 0, 0, 0, device, live=False))
             head = self.line(cpu) + m.MEM_GRANT_LINE_HEAD_OFFSET + 4 * order
-            bench.memory.put(head, self.heads[cpu, order].to_bytes(4, "little"))
-        await self.no_run_is((1 << ORDERS) - 1)
+            bench.memory.put(head, self.head.to_bytes(4, "little"))
+        await self.no_run_is_above(-1)
 
-    def tell(self, cluster: int, word: Word) -> None:
-        """Store a cluster's word."""
+    def tell(self, cluster: int, word: Word, used: int = 0) -> None:
+        """Store a cluster's bitmap and word."""
+        self.bench.memory.put(self.at["bitmaps"] + SLOTS // 8 * cluster, used.to_bytes(SLOTS // 8, "little"))
         self.bench.memory.put(self.at["word"] + 4 * cluster, word.pack().to_bytes(4, "little"))
 
-    async def no_run_is(self, orders: int) -> None:
-        """Wait until NO_RUN names these orders."""
+    async def no_run_is_above(self, most: int) -> None:
+        """Wait until NO_RUN names the orders above one."""
+        orders = (1 << ORDERS) - (1 << most + 1)
 
         async def said() -> bool:
             return self.load("no_run", 1) == [orders]
@@ -271,18 +266,14 @@ class World:
         """Return where a CPU's line is."""
         return self.at["line"] + m.MEM_GRANT_LINE_BYTES * cpu
 
-    async def granted(self) -> bool:
-        """Tell whether both rings are full; all that is in them is right."""
-        wanted = [
-            [Grant(~word & (1 << 64) - 1, 64 * i, FIRST, 0, FIRST) for i, word in enumerate(self.used)],
-            [Grant(1, SLOTS * i, LAST, ORDERS - 1, LAST) for i in range(LAST_CLUSTERS)],
-        ]
-        for ((cpu, order), head), grants in zip(self.heads.items(), wanted, strict=True):
-            for number in range(1 << self.ring_log2):
-                place = self.at["ring"] + ring_place(cpu, order, head + number, self.ring_log2)
-                words = (self.bench.memory.word(place + 8 * i) for i in range(2))
-                entry = Grant.unpack(*words, head + number, self.ring_log2)
-                if entry is None:
-                    return False
-                assert entry == grants[number], f"CPU {cpu}, order {order}: {entry}, expected {grants[number]}"
+    async def granted(self, device: int) -> bool:
+        """Tell whether a device's ring is full; all that is in it is right."""
+        cpu, order = self.rings[device]
+        for number in range(1 << self.ring_log2):
+            index = self.head + number
+            place = self.at["ring"] + ring_place(cpu, order, index, self.ring_log2)
+            grant = Grant.unpack(self.bench.memory.word(place), index, self.ring_log2)
+            if grant is None:
+                return False
+            assert grant == Grant(number, device, order, device), f"CPU {cpu}, order {order}: {grant}, entry {number}"
         return True

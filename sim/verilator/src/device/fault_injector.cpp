@@ -51,7 +51,7 @@ uint64_t FaultInjector::other_device(uint64_t place) const {
 uint64_t FaultInjector::random_place(uint64_t like) {
   uint64_t place = random_();
   // Entirely random words are recognised at once by their phase, order or epoch. The dangerous ones look right, so
-  // each field that could give it away is kept with an even chance, and offsets are mostly small.
+  // each field that could give it away is kept with an even chance, and clusters are mostly of small numbers.
   const uint64_t keep = random_();
   const auto copy = [&](unsigned bit, uint64_t mask) {
     if (keep >> bit & 1)
@@ -63,8 +63,8 @@ uint64_t FaultInjector::random_place(uint64_t like) {
   copy(3, HWSWAP_GRANT_PLACE_TYPE);
   copy(4, HWSWAP_GRANT_PLACE_EPOCH);
   if (keep >> 5 & 3) {
-    const uint64_t small = field_get(place, HWSWAP_GRANT_PLACE_SLOT) & 0x3ffff;
-    place = (place & ~HWSWAP_GRANT_PLACE_SLOT) | field_put(HWSWAP_GRANT_PLACE_SLOT, small);
+    const uint64_t small = field_get(place, HWSWAP_GRANT_PLACE_CLUSTER) & 0x1ff;
+    place = (place & ~HWSWAP_GRANT_PLACE_CLUSTER) | field_put(HWSWAP_GRANT_PLACE_CLUSTER, small);
   }
   return place;
 }
@@ -72,23 +72,19 @@ uint64_t FaultInjector::random_place(uint64_t like) {
 bool FaultInjector::dma_write(BusMemory &memory, uint64_t address, uint64_t data, uint8_t strobes) {
   if (!wants_rings() || !active() || !in_rings(address) || strobes != 0xff)
     return memory.write(address, data, strobes);
-  const bool is_place = (address - ring_base_) % HWSWAP_GRANT_SIZE == HWSWAP_GRANT_PLACE_OFFSET;
   if (fault_ == InjectedFault::device) {
-    if (!is_place)
-      return memory.write(address, data, strobes);
     ++injected_;
     return memory.write(address, other_device(data), strobes);
   }
   const uint64_t dice = random_();
   if ((dice & 3) != 0) {
     ++injected_;
-    data = is_place ? random_place(data) : random_();
+    data = random_place(data);
   }
-  if (is_place && (dice >> 2 & 7) == 0) {
+  if ((dice >> 2 & 7) == 0) {
     ++injected_;
     const uint64_t other = ring_base_ + random_() % (ring_bytes_ / HWSWAP_GRANT_SIZE) * HWSWAP_GRANT_SIZE;
-    memory.write(other + HWSWAP_GRANT_MASK_OFFSET, random_(), 0xff);
-    memory.write(other + HWSWAP_GRANT_PLACE_OFFSET, random_place(data), 0xff);
+    memory.write(other, random_place(data), 0xff);
   }
   return memory.write(address, data, strobes);
 }

@@ -44,8 +44,8 @@ public:
   /// The rings of grants are `bytes` bytes from bus address `base` on.
   void set_rings(uint64_t base, uint64_t bytes);
 
-  /// Write a word for the engine's DMA: into a ring of grants, with `garbage`, most words become something else, and
-  /// now and then another entry of the rings is overwritten too; with `device` the swap device is another one. The
+  /// Write a word for the engine's DMA: in a ring of grants, where each is a grant, with `garbage` most become
+  /// something else, and now and then another one is overwritten too; with `device` the swap device is another one. The
   /// rings are written only while the engine itself writes them, so that memory which the host has taken back stays
   /// untouched.
   bool dma_write(BusMemory &memory, uint64_t address, uint64_t data, uint8_t strobes);
@@ -58,7 +58,7 @@ private:
   bool in_rings(uint64_t address) const { return address - ring_base_ < ring_bytes_; }
   /// `place` as the other one of devices 0 and 1 has it (2 and 3, and so on).
   uint64_t other_device(uint64_t place) const;
-  /// A random second word of a grant; each field of `like` half of the time.
+  /// A random grant; each field of `like` half of the time.
   uint64_t random_place(uint64_t like);
 
   InjectedFault fault_;

@@ -70,8 +70,6 @@ class ClusterReader(implicit p: Params) extends Module {
   runs.io.start := state === State.askBitmap
   runs.io.word.valid := state === State.bitmap && io.memory.rdata.valid
   runs.io.word.bits := io.memory.rdata.bits.data
-  runs.io.order := 0.U
-  runs.io.from := 0.U
 
   private val read = io.memory.read
   private val wordAddress = io.settings.words + (cluster ## 0.U(WordLog2.W))

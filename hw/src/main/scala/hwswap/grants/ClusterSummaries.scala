@@ -11,34 +11,28 @@ class Reading(implicit p: Params) extends Bundle {
   val summary = new Summary
 }
 
-/** Questions of the builder of grants.
+/** Requests of the builder of grants.
   *
-  *   - learn: it has read the bitmap, which has `run`
-  *   - own: it begins to make grants of it
-  *   - hold: an entry more is of it
-  *   - drop: an entry, or the ring that made grants of it, is done with it
-  *   - find: the lowest cluster of a device that nobody has, of a kind and with more than `run` orders
+  *   - own: grant the lowest cluster of a device that nobody has, of a kind and with a run of `order`
+  *   - drop: the entry that a cluster was granted by is done with
   *   - sweep: a device that is live has a new entry: what counts of its clusters is made anew, and nobody has them
   */
 object SummaryOp extends ChiselEnum {
-  val learn, own, hold, drop, find, sweep = Value
+  val own, drop, sweep = Value
 }
 
 class SummaryRequest(implicit p: Params) extends Bundle {
   val op = SummaryOp()
   val cluster = UInt(p.clusterBits.W)
-  val run = UInt(4.W)
+  val order = UInt(4.W)
   val kind = UInt(RunTree.KindBits.W)
   val device = UInt(p.deviceBits.W)
 }
 
-/** The answer: `cluster` is what was found (find), and which orders may come in (learn): its summary's, if its epoch is
-  * that of the live device that it is of.
-  */
+/** The answer to `own`: the cluster, if one was found. */
 class SummaryAnswer(implicit p: Params) extends Bundle {
   val found = Bool()
   val cluster = UInt(p.clusterBits.W)
-  val orders = UInt(GrantLayout.Orders.W)
 }
 
 object ClusterSummaries {
@@ -47,11 +41,11 @@ object ClusterSummaries {
   val Spared: Int = 8
 }
 
-/** The summaries of all clusters, their owners, and the index over them (Index and granted of the golden model). One
-  * at a time: what was read, and requests, in turn where both wait.
+/** The summaries of all clusters, which are granted, and the index over them (summaries and granted of the golden
+  * model). One at a time: what was read, and requests, in turn where both wait.
   *
-  * A cluster's record says how many entries and rings are of it: as long as that is not 0 it is granted, and not in the
-  * tree. Which clusters an order finds at all, granted or not, is counted for each device: NO_RUN comes from there.
+  * A cluster that is granted is not in the tree. Which clusters an order finds at all, granted or not, is counted for
+  * each device: NO_RUN comes from there.
   */
 class ClusterSummaries(implicit p: Params) extends Module {
   val io = IO(new Bundle {
@@ -76,16 +70,13 @@ class ClusterSummaries(implicit p: Params) extends Module {
     val news, settled = Output(Bool())
   })
   private val orders = GrantLayout.Orders
-  private val refBits = Params.GrantRingLog2 + 2
 
-  /** Of a cluster: `refs` entries and rings are of it, `counted`: it is in its device's counts, `spent`: so it was when
-    * the tree got it, with the placement of then.
+  /** Of a cluster: `granted`: an entry is of it, `counted`: it is in its device's counts, `spent`: so it was when the
+    * tree got it, with the placement of then.
     */
   private class Record extends Bundle {
     val summary = new Summary
-    val refs = UInt(refBits.W)
-    val counted = Bool()
-    val spent = Bool()
+    val granted, counted, spent = Bool()
   }
 
   private object State extends ChiselEnum {
@@ -103,13 +94,13 @@ class ClusterSummaries(implicit p: Params) extends Module {
   private val found = Reg(new Summary)
   private val request = Reg(new SummaryRequest)
   private val sweeping = !reads && request.op === SummaryOp.sweep
-  private val answer = Reg(new SummaryAnswer)
 
   private val ready = state === State.idle && tree.io.ready
   io.reading.ready := ready && !(reads && io.request.valid)
   io.request.ready := ready && !(!reads && io.reading.valid)
   io.answer.valid := state === State.answer && !reads
-  io.answer.bits := answer
+  io.answer.bits.found := tree.io.found.valid
+  io.answer.bits.cluster := tree.io.found.bits
   io.settled := (state === State.idle || !reads) && !io.reading.valid
 
   // A record as it was read, and as it will be.
@@ -117,16 +108,7 @@ class ClusterSummaries(implicit p: Params) extends Module {
   private val after = WireDefault(before)
   private val data = records.read(cluster, state === State.read)
   io.news := state === State.change && reads && before.summary.asUInt =/= found.asUInt
-  when(reads) {
-    after.summary := found
-  }.otherwise {
-    switch(request.op) {
-      is(SummaryOp.learn)(after.summary.run := request.run)
-      is(SummaryOp.own, SummaryOp.hold)(after.refs := before.refs + 1.U)
-      is(SummaryOp.drop)(after.refs := before.refs - 1.U)
-      is(SummaryOp.sweep)(after.refs := 0.U)
-    }
-  }
+  when(reads)(after.summary := found).otherwise(after.granted := request.op === SummaryOp.own)
 
   // Whose it is: looked up while the record is read.
   private val holds = RegNext(VecInit(io.devices.map(d => d.live && d.holds(cluster))))
@@ -138,8 +120,8 @@ class ClusterSummaries(implicit p: Params) extends Module {
   private val usable = after.summary.orders(io.open) & Fill(orders, valid)
   private val gone = before.summary.orders(io.open) & Fill(orders, before.counted && !sweeping)
 
-  private val takes = after.summary.word.free && valid && after.refs === 0.U
-  private val gives = before.summary.word.free && before.counted && !sweeping && before.refs === 0.U
+  private val takes = after.summary.word.free && valid && !after.granted
+  private val gives = before.summary.word.free && before.counted && !sweeping && !before.granted
 
   after.spent := !io.open && after.summary.word.order =/= 0.U && after.summary.run <= after.summary.word.order
   private def kindOf(record: Record): UInt = {
@@ -180,7 +162,7 @@ class ClusterSummaries(implicit p: Params) extends Module {
   tree.io.set.bits.value := Mux(state === State.treeOld, 0.U, value)
   tree.io.find.valid := state === State.find
   tree.io.find.bits.kind := request.kind
-  tree.io.find.bits.above := request.run
+  tree.io.find.bits.above := request.order
   tree.io.find.bits.first := At(io.devices, request.device).base
   tree.io.find.bits.last := At(io.devices, request.device).last
 
@@ -209,7 +191,7 @@ class ClusterSummaries(implicit p: Params) extends Module {
           At(io.devices, io.request.bits.device).base,
           io.request.bits.cluster
         )
-        state := Mux(io.request.bits.op === SummaryOp.find, State.find, State.read)
+        state := Mux(io.request.bits.op === SummaryOp.own, State.find, State.read)
       }
     }
     is(State.read)(state := State.arrive)
@@ -226,8 +208,7 @@ class ClusterSummaries(implicit p: Params) extends Module {
       moves := listed(before.summary.word) && (kindOf(before) =/= kindOf(after) || !listed(after.summary.word))
       newKind := kindOf(after)
       inTree := listed(after.summary.word)
-      value := Mux(valid && after.refs === 0.U, after.summary.run, 0.U)
-      answer.orders := usable
+      value := Mux(valid && !after.granted, after.summary.run, 0.U)
       state := State.count
     }
     is(State.count) {
@@ -251,11 +232,8 @@ class ClusterSummaries(implicit p: Params) extends Module {
     }
     is(State.find)(state := State.finding)
     is(State.finding) {
-      when(tree.io.ready) {
-        answer.found := tree.io.found.valid
-        answer.cluster := tree.io.found.bits
-        state := State.answer
-      }
+      cluster := tree.io.found.bits
+      when(tree.io.ready)(state := Mux(tree.io.found.valid, State.read, State.answer))
     }
     is(State.answer) {
       // The tree goes on by itself.
@@ -278,9 +256,11 @@ class ClusterSummaries(implicit p: Params) extends Module {
 
   when(state === State.change && !reads) {
     switch(request.op) {
-      is(SummaryOp.own)(assert(before.refs === 0.U, "a cluster gets a second owner"))
-      is(SummaryOp.hold)(assert(before.refs =/= 0.U && !before.refs.andR, "an entry is of a cluster nobody has"))
-      is(SummaryOp.drop)(assert(before.refs =/= 0.U, "a cluster is let go that nobody has"))
+      is(SummaryOp.own) {
+        assert(!before.granted, "a cluster gets a second owner")
+        assert((usable >> request.order)(0), "a cluster is granted to an order that it cannot serve")
+      }
+      is(SummaryOp.drop)(assert(before.granted, "a cluster is let go that nobody has"))
     }
   }
   when(state === State.count && countsNow && !fresh) {

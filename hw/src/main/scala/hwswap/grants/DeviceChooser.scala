@@ -5,7 +5,7 @@ package grants
 import chisel3._
 import chisel3.util._
 
-/** Chooses the cluster that a ring's next grants are of (choose(), best() and rank() of the golden model): of the
+/** Chooses the cluster that a ring's next grant is of (choose(), best() and rank() of the golden model): of the
   * devices with the best priority that has a slot left, that whose turn it is; there, what placement takes first.
   *
   * The kernel puts a large folio on a device of that priority or nowhere (swap_alloc_slow()), and refuses what is
@@ -111,9 +111,9 @@ class DeviceChooser(implicit p: Params) extends Module {
 
   io.request.valid := state === State.ask && MuxLookup(kinds, true.B)(Seq(Kinds.near -> exists, Kinds.free -> mayOpen))
   io.request.bits := 0.U.asTypeOf(io.request.bits)
-  io.request.bits.op := SummaryOp.find
+  io.request.bits.op := SummaryOp.own
   io.request.bits.kind := kind
-  io.request.bits.run := order
+  io.request.bits.order := order
   io.request.bits.device := best.bits
 
   private def next(): Unit = {

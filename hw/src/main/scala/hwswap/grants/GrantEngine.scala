@@ -6,7 +6,7 @@ import chisel3._
 import chisel3.util.RegEnable
 import hwswap.bus.Axi4
 
-/** Reads all clusters in turn, keeps a summary of each, and grants free places to the CPUs that want them: the engine's
+/** Reads all clusters in turn, keeps a summary of each, and grants clusters to the CPUs that want places: the engine's
   * side of docs/grants.md.
   */
 class GrantEngine(implicit p: Params) extends Module {
@@ -38,6 +38,7 @@ class GrantEngine(implicit p: Params) extends Module {
   private val reader = Module(new ClusterReader)
   private val builder = Module(new GrantBuilder)
   private val summaries = Module(new ClusterSummaries)
+  private val noRun = Module(new NoRun)
   private val bursts = Module(new AxiBursts(2))
   axi <> bursts.io.axi
   bursts.io.flush := flush
@@ -56,13 +57,17 @@ class GrantEngine(implicit p: Params) extends Module {
   summaries.io.changed := builder.io.changed
   summaries.io.reading <> reader.io.reading
   summaries.io.request <> builder.io.request
+  noRun.io.devices := builder.io.devices
+  noRun.io.changed := builder.io.changed.valid
+  noRun.io.found := summaries.io.orders
+  noRun.io.round := reader.io.round
   reader.io.news := summaries.io.news
   reader.io.settled := summaries.io.settled
   reader.io.again <> builder.io.again
   builder.io.answer := summaries.io.answer
   builder.io.orders := summaries.io.orders
   builder.io.spare := summaries.io.spare
-  builder.io.round := reader.io.round
+  builder.io.noRun := noRun.io.orders
   builder.io.device <> device
 
   round := reader.io.round

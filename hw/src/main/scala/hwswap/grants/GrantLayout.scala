@@ -14,7 +14,6 @@ object GrantLayout {
   /** Clusters whose bitmaps are in one chunk of 2 MiB. */
   val ChunkClusters: Int = Params.ChunkClusters
 
-  val SlotsLog2: Int = 9
   val Orders: Int = 10
   val TopOrder: Int = Orders - 1
 
@@ -25,7 +24,7 @@ object GrantLayout {
   val BitmapLog2: Int = 6
   val WordLog2: Int = 2
   val CpuLineLog2: Int = 6
-  val EntryLog2: Int = 4
+  val EntryLog2: Int = 3
 
   /** The CPU line: the word with WANT, and the first of those with HEAD, two orders each. */
   val WantWord: Int = MapAccess.words(MemMap.GrantLine.Want.Offset)
@@ -33,13 +32,13 @@ object GrantLayout {
 
   val EpochBits: Int = MemMap.Grant.Place.Epoch.width
 
-  /** Word 1 of an entry: `slot` of the device `device`, `order`, `epoch`, whether it is a grant, and the phase of the
-    * entry with this number (free running) in a ring of 2^log2.
+  /** An entry: `cluster` of the device `device`, `order`, `epoch`, whether it is a grant, and the phase of the entry
+    * with this number (free running) in a ring of 2^log2.
     */
-  def word1(slot: UInt, device: UInt, order: UInt, epoch: UInt, valid: Bool, index: UInt, log2: Int): UInt = {
+  def entry(cluster: UInt, device: UInt, order: UInt, epoch: UInt, valid: Bool, index: UInt, log2: Int): UInt = {
     val place = MemMap.Grant.Place
     MapAccess.word(
-      place.Slot -> slot,
+      place.Cluster -> cluster,
       place.Type -> device,
       place.Order -> order,
       place.Epoch -> epoch,
@@ -51,9 +50,6 @@ object GrantLayout {
   /** Bytes from the first ring to an entry. */
   def entryOffset(cpu: UInt, order: UInt, index: UInt, log2: Int): UInt =
     (cpu * Orders.U + order) ## index(log2 - 1, 0) ## 0.U(EntryLog2.W)
-
-  /** Words of a bitmap that an entry of an order speaks of: 64 units, a cluster at most. */
-  def spanWords(order: UInt): UInt = Mux(order > 2.U, Words.U, 1.U(4.W) << order(1, 0))
 }
 
 /** WORD of a cluster: the order it is exclusive to, the list it is on (FlagCode), its device's epoch. */

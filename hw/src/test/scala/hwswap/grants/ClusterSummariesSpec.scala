@@ -28,7 +28,7 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Peeks with See
 
   private class Bench(dut: ClusterSummaries, random: Random, var open: Boolean) {
     val known: mutable.Map[Int, Known] = mutable.Map.empty.withDefaultValue(Known())
-    val refs: mutable.Map[Int, Int] = mutable.Map.empty.withDefaultValue(0)
+    val granted: mutable.Set[Int] = mutable.Set.empty
     val epochs: Array[Int] = Array.fill(p.devices)(0)
     val live: Array[Boolean] = Array.fill(p.devices)(false)
     dut.io.open.poke(open)
@@ -61,17 +61,17 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Peeks with See
       dut.io.reading.valid.poke(false)
     }
 
-    def request(
+    private def request(
         op: SummaryOp.Type,
         cluster: Int = 0,
-        run: Int = 0,
+        order: Int = 0,
         kind: Int = 0,
         of: Int = 0
     ): SummaryAnswer = {
       val bits = dut.io.request.bits
       bits.op.poke(op)
       bits.cluster.poke(cluster)
-      bits.run.poke(run)
+      bits.order.poke(order)
       bits.kind.poke(kind)
       bits.device.poke(of)
       dut.io.request.valid.poke(true)
@@ -80,6 +80,38 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Peeks with See
       dut.io.request.valid.poke(false)
       until(dut.io.answer.valid)
       dut.io.answer.bits
+    }
+
+    /** The lowest cluster that is to be found. */
+    def lowest(kind: Int, order: Int, of: Int): Option[Int] = {
+      val (base, clusters) = ranges(of)
+      (base until base + clusters).find { c =>
+        !granted(c) && known(c).kind(open).contains(kind) && usable(c)(order)
+      }
+    }
+
+    /** Has the lowest cluster that there is granted, of a device that is live; returns it. */
+    def own(kind: Int, order: Int, of: Int): Option[Int] = {
+      val expected = lowest(kind, order, of)
+      val answer = request(SummaryOp.own, order = order, kind = kind, of = of)
+      answer.found.expect(expected.nonEmpty)
+      for (c <- expected) answer.cluster.expect(c)
+      granted ++= expected
+      dut.clock.step()
+      expected
+    }
+
+    /** Kinds that an order may come from, with the order. */
+    def choices: Seq[(Int, Int)] = for {
+      kind <- 0 until 12
+      order <- 0 until 10
+      if kind == RunTree.Free || (order < 9 && (if (open) kind < 10 else order == 0 || order == kind))
+    } yield (kind, order)
+
+    def drop(cluster: Int): Unit = {
+      granted -= cluster
+      request(SummaryOp.drop, cluster)
+      dut.clock.step()
     }
 
     def change(device: Int, alive: Boolean): Unit = {
@@ -91,7 +123,7 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Peeks with See
       dut.io.devices(device).epoch.poke(epochs(device))
       if (alive) {
         val (base, clusters) = ranges(device)
-        for (cluster <- base until base + clusters) refs(cluster) = 0
+        granted --= base until base + clusters
         request(SummaryOp.sweep, of = device)
         dut.clock.step()
       }
@@ -110,7 +142,7 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Peeks with See
         val expected = (base until base + clusters).flatMap(usable(_)).distinct.map(1 << _).sum
         bits.expect(expected)
         val free = (base until base + clusters).count { c =>
-          known(c).free && known(c).epoch == epochs(d) && refs(c) == 0
+          known(c).free && known(c).epoch == epochs(d) && !granted(c)
         }
         dut.io.spare(d).expect(free >= clusters / 8)
       }
@@ -135,15 +167,7 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Peeks with See
         dut.io.open.poke(open)
         for (cluster <- 44 until 50) read(cluster, Known(4, FlagCode.Frag, epochs(2), 3))
         change(2, alive = true)
-        for (kind <- 0 until 12; order <- 0 until 10) {
-          val expected = (40 until 120).find { c =>
-            known(c).kind(open).contains(kind) && known(c).run > order && known(c).epoch == epochs(2)
-          }
-          val answer = request(SummaryOp.find, run = order, kind = kind, of = 2)
-          answer.found.expect(expected.nonEmpty)
-          for (c <- expected) answer.cluster.expect(c)
-          dut.clock.step()
-        }
+        for ((kind, order) <- choices; cluster <- own(kind, order, of = 2)) drop(cluster)
         settle()
       }
     }
@@ -167,7 +191,8 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Peeks with See
         assert(news == (if (known(cluster) == before) 0 else 1))
         dut.io.news.expect(false)
       }
-      dut.io.request.bits.op.poke(SummaryOp.learn)
+      dut.io.request.bits.op.poke(SummaryOp.own)
+      dut.io.request.bits.device.poke(0)
       dut.io.request.valid.poke(true)
       dut.io.reading.valid.poke(true)
       for (_ <- 0 until 20; (next, other) <- Seq((dut.io.request, dut.io.reading), (dut.io.reading, dut.io.request))) {
@@ -214,44 +239,25 @@ class ClusterSummariesSpec extends AnyFunSpec with ChiselSim with Peeks with See
         import bench.{open => _, _}
         for (d <- 0 until p.devices) change(d, alive = true)
         val places = Seq.fill(12)(random.nextInt(128)) ++ Seq(0, 19, 20, 22, 119, 120)
+        var owned = 0
         for (_ <- 0 until 700) {
           val cluster = places(random.nextInt(places.length))
           random.nextInt(100) match {
-            case n if n < 35 =>
+            case n if n < 45 =>
               read(cluster, Known(random.nextInt(10), random.nextInt(6), random.nextInt(3), random.nextInt(11)))
-            case n if n < 50 =>
-              val run = random.nextInt(11)
-              known(cluster) = known(cluster).copy(run = run)
-              request(SummaryOp.learn, cluster, run).orders.expect(usable(cluster).toSeq.map(1 << _).sum)
-              dut.clock.step()
-            case n if n < 60 && refs(cluster) < 3 =>
-              refs(cluster) += 1
-              request(if (refs(cluster) == 1) SummaryOp.own else SummaryOp.hold, cluster)
-              dut.clock.step()
-            case n if n < 70 && refs(cluster) > 0 =>
-              refs(cluster) -= 1
-              request(SummaryOp.drop, cluster)
-              dut.clock.step()
-            case n if n < 74 => change(random.nextInt(p.devices), random.nextInt(4) > 0)
-            case n if n < 80 => settle()
+            case n if n < 60 => granted.toSeq.sorted.lift(random.nextInt(6)).foreach(drop)
+            case n if n < 63 => change(random.nextInt(p.devices), random.nextInt(4) > 0)
+            case n if n < 70 => settle()
             case _ =>
               val d = random.nextInt(p.devices)
-              val (kind, order) = (random.nextInt(12), random.nextInt(10))
-              if (live(d)) {
-                val (base, clusters) = ranges(d)
-                val expected = (base until base + clusters).find { c =>
-                  refs(c) == 0 && known(c).kind(open).contains(kind) && known(c).run > order && known(
-                    c
-                  ).epoch == epochs(d)
-                }
-                val answer = request(SummaryOp.find, run = order, kind = kind, of = d)
-                answer.found.expect(expected.nonEmpty)
-                for (c <- expected) answer.cluster.expect(c)
-                dut.clock.step()
-              }
+              val there = choices.filter { case (kind, order) => lowest(kind, order, of = d).nonEmpty }
+              val some = if (there.nonEmpty && random.nextBoolean()) there else choices
+              val (kind, order) = some(random.nextInt(some.length))
+              if (live(d)) owned += own(kind, order, of = d).size
           }
         }
         settle()
+        assert(owned > 20)
       }
     }
 }

@@ -106,7 +106,7 @@ class DeviceChooserSpec extends AnyFunSpec with ChiselSim with Peeks with Seeded
             dut.io.request.ready.poke(ask)
             val request = dut.io.request.bits
             val (kind, run, device) =
-              (request.kind.peek().litValue, request.run.peek().litValue, request.device.peek().litValue)
+              (request.kind.peek().litValue, request.order.peek().litValue, request.device.peek().litValue)
             dut.clock.step()
             if (ask) {
               dut.io.request.ready.poke(false)

@@ -20,11 +20,11 @@ class GrantMemory(memory: AxiMemory) {
 
   /** Where an entry is. */
   def place(cpu: Int, order: Int, index: Int): Long =
-    Rings + ((cpu * 10 + order) * (1L << Params.GrantRingLog2) + index) * 16
+    Rings + ((cpu * 10 + order) * (1L << Params.GrantRingLog2) + index) * 8
 
-  /** Word 1 of an entry that grants. */
-  def word1(slot: Int, device: Int, order: Int, epoch: Int, phase: Int): Long =
-    slot | device.toLong << 32 | order.toLong << 37 | epoch.toLong << 41 | 1L << 62 | phase.toLong << 63
+  /** An entry that grants. */
+  def entry(cluster: Int, device: Int, order: Int, epoch: Int, phase: Int): Long =
+    cluster | device.toLong << 32 | order.toLong << 37 | epoch.toLong << 41 | 1L << 62 | phase.toLong << 63
 }
 
 object GrantMemory {
