@@ -9,7 +9,7 @@ Each store, each load of a ring, and each wait for a lock is a step of its own. 
 """
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,13 +37,15 @@ class HostCluster:
 class HostDevice:
     """A swap device. `bad` slots, the header and slots past the end are in use for ever."""
 
-    def __init__(self, entry: DeviceEntry, pages: int) -> None:
+    def __init__(self, entry: DeviceEntry, pages: int, bad: Iterable[int]) -> None:
         """Make a device of so many slots; clusters with a bad slot begin on NONFULL, the others on FREE."""
         self.entry = entry
         self.pages = pages
         self.clusters = [HostCluster() for _ in range(entry.clusters)]
         self.clusters[0].used = 1
         self.clusters[-1].used |= ALL & ~((1 << pages - (entry.clusters - 1) * SLOTS) - 1)
+        for slot in bad:
+            self.clusters[slot // SLOTS].used |= 1 << slot % SLOTS
         for cluster in self.clusters:
             if cluster.used:
                 cluster.list = Flag.FULL if cluster.used == ALL else Flag.NONFULL
@@ -86,9 +88,9 @@ class Host:
 
     # Devices. The engine's table of devices is the caller's to set: before swapon, after swapoff.
 
-    def swapon(self, entry: DeviceEntry, pages: int) -> Iterator[str]:
-        """Begin to use a device: tell of all its clusters."""
-        device = self.devices[entry.type] = HostDevice(entry, pages)
+    def swapon(self, entry: DeviceEntry, pages: int, bad: Iterable[int] = ()) -> Iterator[str]:
+        """Begin to use a device, with bad slots: tell of all its clusters."""
+        device = self.devices[entry.type] = HostDevice(entry, pages, bad)
         for number in range(entry.clusters):
             yield from self.tell(device, number)
 

@@ -219,8 +219,8 @@ async def legal_grants(dut, placement: Placement):
             )
             await bench.set_device(entry)
             watch.set_device(entry)
-            swapon = host.swapon(entry, entry.clusters * SLOTS - rng.choice((0, 3, 300)))
-            for _ in swapon:
+            pages = entry.clusters * SLOTS - rng.choice((0, 3, 300))
+            for _ in host.swapon(entry, pages, rng.sample(range(pages), rng.choice((0, 0, 30, 300)))):
                 if rng.random() < 0.3:
                     await FallingEdge(dut.clock)
         elif rng.random() < 0.5:
