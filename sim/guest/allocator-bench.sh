@@ -8,8 +8,8 @@ BENCH=/sys/kernel/debug/swap_alloc_bench
 # percentile.
 BENCH_TICK_US=200
 
-# Guest time between two calls of the bench, a page, where there is a simulated engine: what a ring of grants holds
-# lasts from step to step.
+# Guest time between two calls of the bench, a page, where there is a simulated engine: the grants in a ring last
+# from step to step.
 GAP_NS=20000
 
 # settle: until the engine, if there is one, has had guest time to follow

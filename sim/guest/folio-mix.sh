@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The guest's side of the experiment `fallbacks`: how many large folios of each size are split on their way out under a
+# The guest's side of the experiment `fallbacks`: how many large folios of each size are split on their way out under
 # their mix. Everything it prints is read by hwswap.experiments.fallbacks. From the host: MIX, swapmix with its
 # arguments; SIZES, in kB.
 
