@@ -37,22 +37,39 @@ def missed(targets: list[Target]) -> list[str]:
 
 
 def test_all_is_met() -> None:
-    found = figures(unpatched=printed(460, 326), tuned=printed(322, 303, fail=430), grants=printed(200, 340, fail=200))
+    known = "\n".join(text for text in printed(180, 303).splitlines() if not text.startswith("@bench fail"))
+    found = figures(
+        unpatched=printed(460, 326),
+        tuned=printed(322, 303, fail=430),
+        grants=printed(200, 303, fail=200),
+        oracle=known,
+    )
     assert missed(offload_targets.calls(found)) == []
 
 
 def test_each_instruction_counts() -> None:
-    found = figures(unpatched=printed(460, 326), tuned=printed(323, 304, fail=431), grants=printed(466, 357, fail=430))
+    found = figures(unpatched=printed(460, 326), tuned=printed(323, 304, fail=431), grants=printed(318, 314, fail=216))
     names = missed(offload_targets.calls(found))
     assert [name for name in names if name.startswith("tuned")] == [
         "tuned, free order 0, empty, average",
         "tuned, allocate order 0, 90 % full, average",
         "tuned, allocate order 4, no room, average",
     ]
-    assert "grants, free order 0, empty, average" in names
-    assert "grants, allocate order 0, half full, average" in names
-    assert "grants, order 4 without room, average" in names
-    assert "grants, allocate order 0, empty, average" not in names
+    assert [name for name in names if name.startswith("grants") and ("order 0, empty" in name or "room" in name)] == [
+        "grants, free order 0, empty, average",
+        "grants, allocate and free order 0, empty, average",
+        "grants, allocate and free order 0, empty, all work",
+        "grants, allocate order 4, no room, p99",
+    ]
+    assert "grants, allocate order 0, 90 % full, p99" in names
+
+
+def test_grants_save_their_share_of_what_the_oracle_saves() -> None:
+    known = "\n".join(text for text in printed(300, 303).splitlines() if not text.startswith("@bench fail"))
+    columns = {"unpatched": printed(460, 326), "tuned": printed(322, 303), "oracle": known}
+    name = "grants, allocate order 0, empty, of what the oracle saves"
+    assert name not in missed(offload_targets.calls(figures(**columns, grants=printed(311, 303))))
+    assert name in missed(offload_targets.calls(figures(**columns, grants=printed(312, 303))))
 
 
 @pytest.mark.parametrize(
@@ -127,8 +144,8 @@ SPLITS = {
     "devices": 110,
     "wide-8": 30,
     "wide": 1,
-    "indexed": 48,
-    "open": 3,
+    "indexed": 36,
+    "open": 2,
     "engine-indexed": 16,
     "engine-open": 2,
 }
@@ -143,8 +160,8 @@ def judged(found: list[fallbacks.Entry]) -> list[str]:
 
 def test_fallbacks_are_counted_and_judged() -> None:
     found = entries(1, mixed(SPLITS))
-    assert fallbacks.rates({"runs": found})[2, 92, "indexed"] == (0.048, 248)
-    assert judged(found) == ["open"]
+    assert fallbacks.rates({"runs": found})[2, 92, "indexed"] == (0.036, 236)
+    assert judged(found) == ["open beside wide"]
     long = {"runs": found, "churn": found[:1]}
     *others, last = fallbacks.figures(long)
     assert len(others) == 2 * (2 * len(SPLITS) - len(fallbacks.RTL_PLACEMENTS))
@@ -154,15 +171,15 @@ def test_fallbacks_are_counted_and_judged() -> None:
 def test_a_search_that_takes_longer_is_a_missed_target() -> None:
     """It splits no more than it may, but takes more of the system's time than the kernel's own."""
     slow = mixed(SPLITS).replace("@ticks wide 92 after 301", "@ticks wide 92 after 421")
-    assert judged(entries(1, slow)) == ["open", "wide"]
+    assert judged(entries(1, slow)) == ["open beside wide", "wide"]
     assert "wide" in judged(entries(1, mixed(SPLITS | {"wide": 2})))
 
 
 def test_fallbacks_of_several_seeds_are_judged_by_their_mean() -> None:
     """Seed 1 alone misses the target of `open`, seed 2 alone meets it, and so does the mean."""
     first = entries(1, mixed(SPLITS))
-    second = entries(2, mixed(SPLITS | {"linux": 400, "indexed": 0, "open": 1}, seed=2))
-    assert (judged(first), judged(second), judged(first + second)) == (["open"], [], [])
+    second = entries(2, mixed(SPLITS | {"linux": 400, "indexed": 0, "open": 0}, seed=2))
+    assert (judged(first), judged(second), judged(first + second)) == (["open beside wide"], [], [])
     splits = fallbacks.figures({"runs": first + second, "churn": []})[0]
     assert (splits.value, splits.spread["seed 1"], splits.spread["seed 2"]) == (1040, 480, 1600)
 
@@ -194,4 +211,4 @@ def test_bitmaps_that_differ_are_refused(wrong: str) -> None:
 
 
 def test_without_fallbacks_there_is_nothing_to_judge() -> None:
-    assert judged(entries(1, mixed(dict.fromkeys(SPLITS, 0)))) == ["indexed", "open", "wide"]
+    assert judged(entries(1, mixed(dict.fromkeys(SPLITS, 0)))) == ["indexed", "wide"]
