@@ -14,9 +14,13 @@ PYTEST := $(ENV) python -m pytest$(if $(REPORT), --junitxml=$(REPORT))
 AT_ONCE := -n $(shell nproc) --dist worksteal
 BY_FILE := -n $(shell nproc) --dist loadfile
 
-# Refuse anything but a number before anything is built.
-$(foreach name,SEED SEEDS JOBS OPERATIONS DAYS,$(if $(shell printf %s '$($(name))' | tr -d 0-9),\
-	$(error $(name)=$($(name)) is no number: give one in decimal digits)))
+# Refuse wrong values before anything is built. bash prints a number of 64 bits as it was given, and no other text.
+$(foreach name,SEED SEEDS JOBS OPERATIONS DAYS,\
+	$(if $(filter-out $(shell printf %u '$($(name))' 2>/dev/null),$($(name))),\
+	$(error $(name)=$($(name)) is no number: give one in decimal digits, 2^64 - 1 at most)))
+$(foreach name,SEEDS JOBS OPERATIONS,$(if $(filter 0,$($(name))),$(error $(name)=0 is too few: choose 1 or more)))
+$(if $(filter-out vexriscv rocket rocket4,$(CPU)),$(error CPU=$(CPU) is not known: choose vexriscv, rocket or rocket4))
+$(if $(filter-out routable part,$(LIMIT)),$(error LIMIT=$(LIMIT) is not known: choose routable or part))
 
 help: ## begin: show this list; the pages in docs have the other targets
 	@sed -n 's/^\([a-z0-9.-]*\):.*## \([a-z]*\): \(.*\)/\2;\1;\3/p' $(MAKEFILE_LIST) | sort -s -t';' -k1,1 | \
@@ -24,6 +28,10 @@ help: ## begin: show this list; the pages in docs have the other targets
 
 setup: ## begin: get all that is needed: Debian packages, Python, sbt, QEMU, kernel source
 	@sim/setup/setup
+
+# Whether a target's command, which it sets below, takes what it is given: before anything is built for it.
+asked: setup
+	@HWSWAP_ASKED=1 $(ENV) $(command)
 
 verilog: setup # the engine as SystemVerilog: build/rtl
 	@$(BUILD) rtl
@@ -157,8 +165,8 @@ test-soc: soc-model litex-example # the engine in a SoC: DRAM model, simulated S
 regress: model ## check: test-cocotb and traces with SEEDS=n fresh seeds [SEED=first] [CASE=name] [WAVES=1]
 	@$(if $(WAVES),$(BUILD) model-wave,true)
 	@first=$(or $(SEED),$$(shuf -i 1-1000000000 -n 1)); failed=0; \
-	for seed in $$(seq $$first $$((first + $(or $(SEEDS),1) - 1))); do \
-		HWSWAP_SEED=$$seed WAVES=$(WAVES) $(PYTEST) $(AT_ONCE) $(if $(CASE),-k '$(CASE)') \
+	for at in $$(seq $(or $(SEEDS),1)); do \
+		HWSWAP_SEED=$$((first + at - 1)) WAVES=$(WAVES) $(PYTEST) $(AT_ONCE) $(if $(CASE),-k '$(CASE)') \
 			tests/rtl/test_replay.py tests/rtl/test_play.py tests/cocotb/test_engine.py || failed=1; \
 	done; exit $$failed
 
@@ -174,12 +182,14 @@ fuzz: model guest kernel-unpatched # random operations: kernels = model = RTL [O
 	@$(ENV) python -m hwswap fuzz $(if $(SEED),--seed $(SEED)) $(if $(OPERATIONS),--operations $(OPERATIONS))
 
 # PART=calls or PART=fall-backs: one half.
-bench-offload: guest kernel-unpatched model-driver ## measure: grants: calls, fall-backs [SHORT=1] [PART=calls]
-	@$(ENV) python -m hwswap bench offload $(if $(SHORT),--short) $(if $(PART),--part $(PART))
+bench-offload: command = python -m hwswap bench offload $(if $(SHORT),--short) $(if $(PART),--part $(PART))
+bench-offload: asked guest kernel-unpatched model-driver ## measure: grants: calls, fall-backs [SHORT=1] [PART=calls]
+	@$(ENV) $(command)
 
-bench-loads: guest kernel-unpatched model-grants-only ## measure: swap benchmarks [SHORT=1] [LOADS=..]
+bench-loads: command = python -m hwswap bench loads $(if $(SHORT),--short) $(LOADS)
+bench-loads: asked guest kernel-unpatched model-grants-only ## measure: swap benchmarks [SHORT=1] [LOADS=..]
 	@$(BUILD) $(if $(SHORT),,redis memhog stress-ng)
-	@$(ENV) python -m hwswap bench loads $(if $(SHORT),--short) $(LOADS)
+	@$(ENV) $(command)
 
 bench-engine: model # cycles of the engine on recorded traces, beside the targets
 	@$(ENV) python -m hwswap bench engine
@@ -196,7 +206,7 @@ compare: setup # figures of two folders, with tolerances [A=results] [B=build/re
 	@$(ENV) python -m hwswap compare $(A) $(B)
 
 # SCHEDULER=tcp://host:8786 or SLURM=jobs in the place of this machine (docs/guest.md).
-sweep: model model-wide # a grid of measurements: build/sweep; [FILE=sim/sweeps/example.toml] [JOBS=2]
+sweep: $(FILE) model model-wide # a grid of measurements: build/sweep; [FILE=sim/sweeps/example.toml] [JOBS=2]
 	@$(ENV) python -m hwswap sweep $(or $(FILE),sim/sweeps/example.toml) $(if $(JOBS),--jobs $(JOBS)) \
 		$(if $(SCHEDULER),--scheduler $(SCHEDULER)) $(if $(SLURM),--slurm $(SLURM))
 
@@ -207,9 +217,10 @@ test-report: setup # the report in a real browser
 test-setup: setup # the set-up's own behaviour: missing Java, space, network
 	@$(PYTEST) tests/setup
 
-formal: setup # proofs of parts of the engine (docs/verification.md); [SHORT=1] [PROOF=name]
+formal: command = python -m hwswap.cli.steps formal $(PROOF) $(if $(SHORT),--short)
+formal: asked # proofs of parts of the engine (docs/verification.md); [SHORT=1] [PROOF=name]
 	@$(BUILD) proof-rtl
-	@$(ENV) python -m hwswap.cli.steps formal $(PROOF) $(if $(SHORT),--short)
+	@$(ENV) $(command)
 
 # An interrupted run goes on where it stopped.
 mutate: setup # how many of 420 mutants the checks find (docs/verification.md); [SHORT=1] [SEED=1]
@@ -235,7 +246,7 @@ lock: setup # bring requirements.txt up to date with requirements.in
 # another engine than the board's (constraints/profiles.toml), LIMIT=part allows an FPGA as full as there is room.
 bitstream flash: export BOARD := $(or $(BOARD),ecpix5)
 bitstream flash: export CPU := $(or $(CPU),vexriscv)
-bitstream_steps := fpga rtl-board part-board part-cpu netlist bitstream
+bitstream_steps := rtl-board fpga part-board part-cpu netlist bitstream
 
 bitstream: setup ## boards: BOARD=ecpix5|orangecrab|ulx3s CPU=vexriscv|rocket [SEEDS=n] [PROFILE=grants-only]
 	@$(ENV) python -m hwswap.cli.steps board $(BOARD) $(CPU)
@@ -249,10 +260,11 @@ flash: bitstream ## boards: that bitstream, made if it is not there, into the bo
 	@$(ENV) python -m hwswap soc flash --board $(BOARD) --cpu $(CPU) $(if $(DRY_RUN),--dry-run)
 
 # PROFILE=, here and for engine-size: another engine than the simulated SoC's (constraints/profiles.toml).
-fmax: setup # Fmax and size of the engine alone on an ECP5-85F, over seeds [SEEDS=5] [GRADES=6,8,8_5G]
+fmax: command = python -m hwswap.cli.steps fmax --engine build/part-engine --seeds $(or $(SEEDS),5) \
+	$(if $(GRADES),--grades $(GRADES)) --output build/fmax
+fmax: asked # Fmax and size of the engine alone on an ECP5-85F, over seeds [SEEDS=5] [GRADES=6,8,8_5G]
 	@$(BUILD) rtl-soc fpga part-engine
-	@$(ENV) python -m hwswap.cli.steps fmax --engine build/part-engine --seeds $(or $(SEEDS),5) \
-		$(if $(GRADES),--grades $(GRADES)) --output build/fmax
+	@$(ENV) $(command)
 
 engine-size: setup # LUTs and block RAMs of the engine alone, mapped for area, not placed [PROFILE=wide]
 	@$(BUILD) rtl-soc fpga part-area
@@ -276,31 +288,37 @@ litex-core: setup # the LiteX core with its Verilog in two profiles: build/litex
 litex-example: setup # that core in an environment of its own, and its example SoC: build/litex-example
 	@$(BUILD) $(litex_core_steps) litex-example
 
-soc-sim: soc-model # run IMAGE=file (the self-test if none) there; [WAVES=1] [DRAM_LATENCY=n] [ENGINE_RATIO=r]
+soc-sim: command = python -m hwswap.cli.steps sim build/$(soc_model) \
+	$(or $(IMAGE),build/firmware-$(CPU)/selftest.bin) $(if $(WAVES),--wave build/soc-sim-$(CPU).fst) \
+	$(if $(DRAM_LATENCY),--dram-latency $(DRAM_LATENCY)) $(if $(ENGINE_RATIO),--engine-ratio $(ENGINE_RATIO))
+soc-sim: $(IMAGE) asked soc-model
+soc-sim: # run IMAGE=file (the self-test if none) there; [WAVES=1] [DRAM_LATENCY=n] [ENGINE_RATIO=r]
 	@$(if $(IMAGE),,$(MAKE) --no-print-directory -s -C litex/firmware OUT=$(CURDIR)/build/firmware-$(CPU) \
 		SOC=$(CURDIR)/build/$(soc_model) CPU=$(CPU))
-	@$(ENV) python -m hwswap.cli.steps sim build/$(soc_model) $(or $(IMAGE),build/firmware-$(CPU)/selftest.bin) \
-		$(if $(WAVES),--wave build/soc-sim-$(CPU).fst) $(if $(DRAM_LATENCY),--dram-latency $(DRAM_LATENCY)) \
-		$(if $(ENGINE_RATIO),--engine-ratio $(ENGINE_RATIO))
+	@$(ENV) $(command)
 
 bench-soc: bench_cpu = $(or $(CPU),vexriscv)
-bench-soc: setup ## measure: stock : tuned : register : ring : grants, cycles [CPU=] [DRAM_LATENCY=n] [ENGINE_RATIO=r]
+bench-soc: command = python -m hwswap soc bench --cpu $(bench_cpu) \
+	$(if $(DRAM_LATENCY),--dram-latency $(DRAM_LATENCY)) $(if $(ENGINE_RATIO),--engine-ratio $(ENGINE_RATIO)) \
+	$(if $(JOBS),--jobs $(JOBS))
+bench-soc: asked ## measure: stock : tuned : register : ring : grants, cycles [CPU=] [DRAM_LATENCY=n] [ENGINE_RATIO=r]
 	@$(BUILD) $(if $(filter rocket4,$(bench_cpu)),rtl-soc4,rtl-soc) soc-model-$(bench_cpu)$(if $(ENGINE_RATIO),-own)
-	@$(ENV) python -m hwswap soc bench --cpu $(bench_cpu) $(if $(DRAM_LATENCY),--dram-latency $(DRAM_LATENCY)) \
-		$(if $(ENGINE_RATIO),--engine-ratio $(ENGINE_RATIO)) $(if $(JOBS),--jobs $(JOBS))
+	@$(ENV) $(command)
 
 bench-harts: # the same on 1, 2 and 4 Rocket harts with the kernel's locks: cycles, their growth [JOBS=2]
 	@$(MAKE) --no-print-directory bench-soc CPU=rocket4
 
-soc-linux: setup ## measure: Linux on the simulated SoC with a Rocket CPU swaps in every mode, measured [MODES=off,hint]
+soc-linux: command = python -m hwswap soc linux $(if $(MODES),--modes $(MODES))
+soc-linux: asked ## measure: Linux on the simulated SoC with a Rocket CPU swaps in every mode, measured [MODES=off,hint]
 	@$(BUILD) rtl-soc soc-model-rocket fpga kernel-riscv kernel-riscv-unpatched modules-riscv initramfs-riscv
-	@$(ENV) python -m hwswap soc linux $(if $(MODES),--modes $(MODES))
+	@$(ENV) $(command)
 
 soc-linux-smp: all_harts := 1,2,3,4
-soc-linux-smp: setup ## measure: the same on several harts: calls beside each other [HARTS=] [MODES=]
+soc-linux-smp: command = python -m hwswap soc linux --harts $(or $(HARTS),$(all_harts)) $(if $(MODES),--modes $(MODES))
+soc-linux-smp: asked ## measure: the same on several harts: calls beside each other [HARTS=] [MODES=]
 	@$(BUILD) rtl-soc4 soc-model-rocket4 fpga kernel-riscv-smp kernel-riscv-smp-unpatched modules-riscv-smp \
 		initramfs-riscv-smp
-	@$(ENV) python -m hwswap soc linux --harts $(or $(HARTS),$(all_harts)) $(if $(MODES),--modes $(MODES))
+	@$(ENV) $(command)
 
 linux-card: setup ## boards: what BOARD=ecpix5|orangecrab with a Rocket CPU boots Linux from: build/linux-BOARD
 	@$(ENV) python -m hwswap.cli.steps board $(or $(BOARD),ecpix5) rocket

@@ -83,8 +83,8 @@ def test_outcomes_are_told(command, status: str, code: int) -> None:
 
 
 def test_names_that_are_none_are_one_sentence(command) -> None:
-    for arguments, name in ((["none-of-this"], "none-of-this"), (["--modes", "of"], "of")):
-        with pytest.raises(RuntimeError, match=f"there is no report and no mode {name}$"):
+    for arguments, name in ((["none-of-this"], "report 'none-of-this'"), (["--modes", "of"], "mode 'of'")):
+        with pytest.raises(RuntimeError, match=f"there is no {name}: choose of "):
             command(*arguments)
 
 

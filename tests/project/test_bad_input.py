@@ -2,13 +2,16 @@
 """Bad input is found before the long part: one sentence, status 2, nothing begun and nothing lost."""
 
 import os
+import re
 import resource
+import shutil
 import signal
 import sys
 from pathlib import Path
 
 import pytest
 from hwswap.cli import main as cli
+from hwswap.cli import steps
 from hwswap.project import paths
 from programs import run
 
@@ -27,9 +30,16 @@ ROOT = Path(__file__).parents[2]
         ("stream --seed 1 --ops 30 --with zoned -o a.hwst", "a stream cannot have zoned"),
         ("trace convert none -o b.hwst", "No such file"),
         ("bench loads none", "there is no load 'none': choose of hot-set"),
-        ("bench loads --columns fast", "'fast' is no column: choose of unpatched, off"),
+        ("bench loads --columns fast", "there is no column 'fast': choose of unpatched, off, hint"),
         ("bench loads --runs 0", "0 is too few: choose 1 or more"),
-        ("experiments zoned", "there is no experiment zoned: choose swapoff, offsets, cache, devices, fallbacks"),
+        ("check reports none", "there is no report 'none': choose of "),
+        ("check reports --modes off,on", "there is no mode 'on': choose of unpatched, off, hint"),
+        ("soc linux --modes on", "there is no mode 'on': choose of unpatched, off, hint"),
+        ("soc bench --dram-latency 1", "1: choose 2 to 60000"),
+        ("soc bench --engine-ratio 0", "0: choose 0.05 to 20"),
+        ("trace replay none --latency 0", "0: choose 1 to 100000"),
+        ("trace replay none", "hwswap: none: No such file or directory\n"),
+        ("experiments zoned", "there is no experiment 'zoned': choose of swapoff, offsets, cache"),
     ],
 )
 def test_words_that_make_no_command_are_refused(words: str, said: str, tmp_path: Path, monkeypatch, refused) -> None:
@@ -50,6 +60,7 @@ def test_a_seed_that_is_none_is_refused(command: str, seed: str, refused) -> Non
         ("-", "nothing is written to standard output: name a file"),
         ("missing/a.hwst", "make it first, or name another"),
         (".", "is a folder: name a file in it"),
+        ("/dev/full", "/dev/full is a device or a pipe, not a file: name a file"),
     ],
 )
 def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(
@@ -66,6 +77,23 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(
         (["flash", "BOARD=nope"], "hwswap: board 'nope' is not known: choose one of"),
         (["linux-card", "BOARD=ulx3s"], "hwswap: the ULX3S has 32 MB of RAM, too little for Rocket"),
         (["regress", "SEEDS=abc"], "SEEDS=abc is no number: give one in decimal digits"),
+        (["regress", "SEEDS=0"], "SEEDS=0 is too few: choose 1 or more"),
+        (["regress", "SEED=007"], "SEED=007 is no number"),
+        (["witness", f"SEED={1 << 64}"], f"SEED={1 << 64} is no number: give one in decimal digits, 2^64 - 1 at most"),
+        (["soc-model", "CPU=nope"], "CPU=nope is not known: choose vexriscv, rocket or rocket4"),
+        (["bitstream", "LIMIT=nope"], "LIMIT=nope is not known: choose routable or part"),
+        (["bitstream", "PROFILE=nope"], "hwswap: profile 'nope' is not known: choose one of"),
+        (["bitstream", "SOC_CLUSTERS=abc"], "hwswap: SOC_CLUSTERS is abc, no number"),
+        (["bench-loads", "LOADS=nope"], "hwswap: there is no load 'nope': choose of hot-set"),
+        (["bench-offload", "PART=nope"], "hwswap: argument --part: invalid choice: 'nope'"),
+        (["formal", "PROOF=nope"], "hwswap: there is no proof 'nope': choose of finder"),
+        (["fmax", "GRADES=6,9"], "hwswap: there is no grade '9': choose of 6, 7, 8, 8_5G"),
+        (["soc-linux-smp", "HARTS=5"], "hwswap: argument --harts: '5': give rising numbers"),
+        (["soc-linux", "MODES=nope"], "hwswap: there is no mode 'nope': choose of unpatched"),
+        (["bench-soc", "ENGINE_RATIO=0"], "hwswap: argument --engine-ratio: 0: choose 0.05 to 20"),
+        (["soc-sim", "DRAM_LATENCY=1"], "hwswap: argument --dram-latency: 1: choose 2 to 60000"),
+        (["soc-sim", "IMAGE=nope"], "No rule to make target 'nope'"),
+        (["sweep", "FILE=nope"], "No rule to make target 'nope'"),
         (["fuzz", "OPERATIONS=1e7"], "OPERATIONS=1e7 is no number: give one in decimal digits"),
     ],
 )
@@ -76,6 +104,29 @@ def test_make_refuses_before_it_builds(words: list[str], said: str) -> None:
     assert done.returncode == 2
     assert said in done.stderr
     assert "making" not in done.stdout + done.stderr
+
+
+def test_what_the_makefile_gives_a_command_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All commands that are asked before anything is built for them: none lacks a word."""
+    monkeypatch.setenv("HWSWAP_ASKED", "1")
+    found = re.findall(r"^(\S+): command =", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    for target in found:
+        said = run("make", "-n", "--old-file=setup", target, cwd=ROOT, env=clean, timeout=60).stdout
+        module, words = re.search(r"HWSWAP_ASKED=1 .* python -m (\S+) (.*)", said.replace("\\\n", " ")).groups()
+        assert (cli if module == "hwswap" else steps).main(words.split()) == 0
+    assert found
+
+
+def test_the_version_and_the_commands_are_told_before_the_set_up(tmp_path: Path) -> None:
+    for name in ("hwswap", "pyproject.toml", "sim"):
+        if (ROOT / name).is_dir():
+            (tmp_path / name).symlink_to(ROOT / name)
+        else:
+            shutil.copy(ROOT / name, tmp_path)
+    assert re.fullmatch(r"hwswap [\d.]+\n", run(tmp_path / "hwswap", "--version", check=True).stdout)
+    said = run(tmp_path / "hwswap", "--help", check=True).stdout
+    assert all(f"\n  {name}: {text}\n" in said for name, (text, _) in cli.COMMANDS.items())
 
 
 def test_a_disk_that_is_full_leaves_the_old_file_and_no_partial_one(tmp_path: Path, refused) -> None:
@@ -141,7 +192,7 @@ def test_a_cache_of_another_user_is_told_from_a_set_up_that_is_missing(tmp_path:
 
     def said() -> str:
         done = run("bash", "-c", program, "env", "true", timeout=60)
-        assert done.returncode == 1
+        assert done.returncode == 2
         return done.stderr
 
     assert "the set-up is not done: run 'make setup'" in said()

@@ -157,7 +157,7 @@ def test_a_part_that_does_not_fit_is_one_sentence(tmp_path):
     [
         (["--modes", "off"], "run 'make soc-linux'"),
         (["--harts", "1,2", "--modes", "thread"], "run 'make soc-linux-smp'"),
-        (["--modes", "fast"], "--modes takes some of unpatched, off, hint, thread"),
+        (["--modes", "fast"], "there is no mode 'fast': choose of unpatched, off, hint, thread"),
         (["--modes", "off,thread"], "give --harts 1,2 or more"),
     ],
 )

@@ -20,7 +20,7 @@ from rich.console import Console
 
 from hwswap_soc.bench import harts, runs
 from hwswap_soc.bench.bench_result import SCHEMES, Report, parse
-from hwswap_soc.simulation.run import LATENCY
+from hwswap_soc.simulation.run import LATENCY, latency, ratio
 
 JOBS = max(1, min(4, os.cpu_count() or 1))
 """Simulations at a time, unless another number is asked for."""
@@ -100,8 +100,8 @@ def figures(report: Report) -> list[schema.Figure]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
     parser.add_argument("--cpu", choices=("vexriscv", "rocket", harts.CPU), default="vexriscv")
-    parser.add_argument("--dram-latency", type=int, default=LATENCY, metavar="CYCLES")
-    parser.add_argument("--engine-ratio", type=float, metavar="RATIO", help="engine clock to CPU clock (default: one)")
+    parser.add_argument("--dram-latency", type=latency, default=LATENCY, metavar="CYCLES")
+    parser.add_argument("--engine-ratio", type=ratio, metavar="RATIO", help="engine clock to CPU clock (default: one)")
 
 
 def run(options: argparse.Namespace) -> int:

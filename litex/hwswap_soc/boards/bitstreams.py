@@ -19,7 +19,7 @@ from hwswap_soc.boards import boards
 from hwswap_soc.fpga import steps
 from hwswap_soc.fpga.fmax_report import CAPACITY, UNITS
 
-STEPS = ("fpga", "rtl-board", "part-board", "part-cpu", "netlist", "bitstream")
+STEPS = ("rtl-board", "fpga", "part-board", "part-cpu", "netlist", "bitstream")
 """Artefacts of sim/setup/build."""
 
 

@@ -17,6 +17,7 @@ import os
 import statistics
 from pathlib import Path
 
+from hwswap.project.arguments import names
 from hwswap.results import schema
 from hwswap_litex import InputError
 from rich.console import Console
@@ -140,7 +141,8 @@ def add_size_arguments(parser: argparse.ArgumentParser) -> None:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the own arguments of the command that places."""
     add_size_arguments(parser)
-    parser.add_argument("--grades", default="6,8,8_5G", help=f"some of {', '.join(GRADES)}, separated by commas")
+    text, grades = f"some of {', '.join(GRADES)}, separated by commas", names("grade", GRADES)
+    parser.add_argument("--grades", type=grades, default="6,8,8_5G", help=text)
 
 
 def counted(options: argparse.Namespace) -> tuple[dict, Path]:
@@ -164,12 +166,9 @@ def counted(options: argparse.Namespace) -> tuple[dict, Path]:
 
 def run(options: argparse.Namespace) -> int:
     """Measure, show and write it; return the exit status."""
-    grades = options.grades.split(",")
-    if set(grades) - set(GRADES):
-        raise InputError(f"--grades takes some of {', '.join(GRADES)}, not '{options.grades}'.")
     report, design = counted(options)
     folder = folder_of(design, fpga_tools.versions("yosys", _NEXTPNR), options.output.resolve())
-    measured = measure(design, grades, options.seeds, folder)
+    measured = measure(design, options.grades, options.seeds, folder)
     report["grades"] = measured
     profile = report["engine"]["profile"]
     figures = []

@@ -13,6 +13,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
+from hwswap.project.arguments import names
 from hwswap.project.paths import BUILD
 from hwswap.results import schema, tables
 from hwswap_litex import EngineInfo, InputError
@@ -21,7 +22,7 @@ from rich.console import Console
 from hwswap_soc.linux import devicetree, linux_figures, linux_image, linux_plan
 from hwswap_soc.linux.linux_result import DONE, Collected, failures
 from hwswap_soc.simulation import shown
-from hwswap_soc.simulation.run import LATENCY
+from hwswap_soc.simulation.run import LATENCY, latency
 from hwswap_soc.simulation.run import run as simulate
 
 
@@ -152,8 +153,9 @@ def hart_numbers(text: str) -> tuple[int, ...]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
     parser.add_argument("--harts", type=hart_numbers, default=(), help="numbers of harts, as in 1,2,4 (default: one)")
-    parser.add_argument("--dram-latency", type=int, default=LATENCY, help="cycles to the first beat of data")
-    parser.add_argument("--modes", help=f"of {', '.join(linux_plan.MODES)} (default: all that can be done)")
+    parser.add_argument("--dram-latency", type=latency, default=LATENCY, help="cycles to the first beat of data")
+    modes = names("mode", linux_plan.MODES)
+    parser.add_argument("--modes", type=modes, help=f"of {', '.join(linux_plan.MODES)} (default: all that can be done)")
     parser.add_argument("--bootargs", default="", help="appended to the kernel's command line (hwswap_NAME=VALUE)")
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="folder to write to (default: build/NAME)")
 
@@ -170,12 +172,9 @@ def chosen(options: argparse.Namespace, made: Made) -> tuple[str, ...]:
     """Return the modes that are asked for, in the order of a table."""
     if options.modes is None:
         return possible(options.harts, made)
-    asked = options.modes.split(",")
-    if set(asked) - set(linux_plan.MODES):
-        raise InputError(f"--modes takes some of {', '.join(linux_plan.MODES)}, separated by commas")
-    if linux_plan.THREAD in asked and len(options.harts) < 2:
+    if linux_plan.THREAD in options.modes and len(options.harts) < 2:
         raise InputError("--modes thread takes a hart for the thread: give --harts 1,2 or more")
-    return tuple(mode for mode in linux_plan.MODES if mode in asked)
+    return tuple(mode for mode in linux_plan.MODES if mode in options.modes)
 
 
 def boot(
@@ -257,7 +256,7 @@ def run(options: argparse.Namespace) -> int:
         made.name,
         said,
         title=made.title,
-        command=f"make {made.name}" + (f" MODES={options.modes}" if options.modes else ""),
+        command=f"make {made.name}" + (f" MODES={','.join(options.modes)}" if options.modes else ""),
         platform=f"simulated SoC, {made.platform}, DRAM latency {options.dram_latency} cycles",
         leaves_out=made.leaves_out,
         kernel=True,

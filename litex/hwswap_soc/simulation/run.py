@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hwswap.project.arguments import within
 from hwswap_litex import InputError
 
 from hwswap_soc.simulation import shown
@@ -29,6 +30,12 @@ PAGE = 4096
 
 LATENCY = 16
 """Cycles from an address to the first beat of data: a row that is open, on a board's DDR3 at a SoC's clock."""
+
+LATENCIES, RATIOS = (2, 60000), (0.05, 20)
+"""The least and the most that there can be."""
+
+latency, ratio = within(int, *LATENCIES), within(float, *RATIOS)
+"""Readers of both on the command line."""
 
 
 @dataclass
@@ -77,11 +84,11 @@ def run(
     facts = load_facts(model)
     pattern = _compile(stop)
     command = [str(model / "soc-sim"), "--dram-latency", str(dram_latency), "--engine-ratio", str(engine_ratio)]
-    if not 2 <= dram_latency <= 60000:
+    if not LATENCIES[0] <= dram_latency <= LATENCIES[1]:
         raise InputError(f"the DRAM latency is {dram_latency}: choose 2 to 60000 cycles")
     if engine_ratio != 1.0 and not facts["own_clock"]:
         raise InputError(f"the engine in {model} shares the CPU's clock: build the model with --own-clock")
-    if not 0.05 <= engine_ratio <= 20:
+    if not RATIOS[0] <= engine_ratio <= RATIOS[1]:
         raise InputError(f"the ratio of the clocks is {engine_ratio}: choose 0.05 to 20")
     if max_cycles is not None:
         command += ["--max-cycles", str(max_cycles)]
@@ -191,8 +198,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("image", type=Path, help="flat binary, loaded at the start of main RAM")
     parser.add_argument("--stop", metavar="REGEXP", default=r"HWSWAP-DONE", help="end with the first line that matches")
     parser.add_argument("--max-cycles", type=int, default=2_000_000_000)
-    parser.add_argument("--dram-latency", type=int, default=LATENCY, help="cycles to the first beat of data")
-    parser.add_argument("--engine-ratio", type=float, default=1.0, help="engine clock to CPU clock")
+    parser.add_argument("--dram-latency", type=latency, default=LATENCY, help="cycles to the first beat of data")
+    parser.add_argument("--engine-ratio", type=ratio, default=1.0, help="engine clock to CPU clock")
     parser.add_argument("--wave", type=Path, metavar="FST", help="write waves")
 
 

@@ -89,8 +89,9 @@ def measure(operations: trace.Trace, name: str) -> Measured:
 
 def measure_file(path: Path) -> tuple[Measured, Measured]:
     """Measure a trace, as it is and with the indexed placement."""
+    loaded = trace.read(path)
     try:
-        operations = convert.for_engine(trace.read(path))
+        operations = convert.for_engine(loaded)
     except trace.TraceError as error:
         raise RuntimeError(f"{path}: {error}") from error
     name = path.name.partition(".")[0]

@@ -12,7 +12,7 @@ LOADS = of_module("hwswap.loads.command", short, seed, output_folder)
 WITNESS = of_module("hwswap.kernel.witness", drawn_seed, output_folder)
 FUZZ = of_module("hwswap.kernel.fuzz", drawn_seed, jobs, output_folder)
 REPORTS = of_module("hwswap.kernel.fault_reports", short)
-SOC_BENCH = of_module("hwswap_soc.bench.bench", jobs, output_folder)
+SOC_BENCH = of_module("hwswap_soc.bench.bench", jobs)
 CARD = of_module("hwswap_soc.linux.linux_image", output_folder)
 
 BENCH: Commands = {

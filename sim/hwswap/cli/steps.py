@@ -14,10 +14,11 @@ from hwswap.cli.parser import Adder, Commands, Parser, argument, of_function, of
 
 def check_board(chosen: argparse.Namespace) -> int:
     """Tell whether a board and a CPU go together, before anything is built for them."""
-    from hwswap_soc.boards import boards, constraints
+    from hwswap_soc.boards import boards, constraints, profiles
 
     boards.choose(chosen.board, chosen.cpu)
     constraints.clocks(chosen.board, chosen.cpu)
+    profiles.load(profiles.chosen(chosen.board, chosen.cpu))
     return 0
 
 

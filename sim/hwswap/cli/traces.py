@@ -14,7 +14,7 @@ from hwswap.cli import options as shared
 from hwswap.cli.parser import Commands, Parser, argument, of_function
 from hwswap.compare import check
 from hwswap.kernel import convert
-from hwswap.project import arguments
+from hwswap.project import arguments, paths
 from hwswap.rtl import replay
 from hwswap.traces import stream, trace
 
@@ -95,8 +95,9 @@ def replay_command(options: argparse.Namespace) -> int:
 
     The exit status is 1 at a difference.
     """
+    loaded = trace.read(options.file)
     try:
-        operations = convert.for_engine(trace.read(options.file))
+        operations = convert.for_engine(loaded)
     except trace.TraceError as error:
         raise trace.TraceError(f"{options.file}: {error}") from error
     arguments = ["--latency", str(options.latency)] if options.latency is not None else []
@@ -107,7 +108,7 @@ def replay_command(options: argparse.Namespace) -> int:
     if outcome.output:
         OUT.print(outcome.output, highlight=False, soft_wrap=True)
     if options.json is not None:
-        options.json.write_text(json.dumps(outcome.report, indent=2, sort_keys=True) + "\n")
+        paths.write(options.json, f"{json.dumps(outcome.report, indent=2, sort_keys=True)}\n".encode())
     return 0 if outcome.equal else 1
 
 
@@ -155,10 +156,11 @@ CONVERT = of_function(
     argument("--plain", action="store_true", help="leave out how the decisions came about"),
     argument("--kernel", help="the kernel's release, which tracepoint text does not tell"),
 )
+LATENCY = arguments.within(int, 1, 100_000)  # as the program takes it
 REPLAY = of_function(
     replay_command,
     TRACE,
-    argument("--latency", type=int, metavar="CYCLES", help="latency of the modelled memory, engine cycles"),
+    argument("--latency", type=LATENCY, metavar="CYCLES", help="latency of the modelled memory, engine cycles"),
     argument("--registers", action="store_true", help="allocate and free by the CPU pages, not the ring"),
     argument("--json", type=arguments.new_file, metavar="FILE", help="write what is reported there as JSON, too"),
 )

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from hwswap.experiments import cache, devices, fallbacks, offsets, swapoff
 from hwswap.experiments.comparison import Result
+from hwswap.project import arguments
 from hwswap.results import schema
 
 EXPERIMENTS: dict[str, Callable[[int, bool], Result]] = {
@@ -31,19 +32,12 @@ IN_GUESTS = ("devices", "fallbacks")
 """Experiments that boot kernels, so run only if named."""
 
 
-def experiment(text: str) -> str:
-    """Read the name of an experiment."""
-    if text not in EXPERIMENTS:
-        raise argparse.ArgumentTypeError(f"there is no experiment {text}: choose {', '.join(EXPERIMENTS)}")
-    return text
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
     parser.add_argument(
         "names",
         nargs="*",
-        type=experiment,
+        type=arguments.name("experiment", EXPERIMENTS),
         metavar="NAME",
         help=f"these alone: {', '.join(EXPERIMENTS)} (default: all but {' and '.join(IN_GUESTS)}, which boot guests)",
     )

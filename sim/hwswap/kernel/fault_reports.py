@@ -21,7 +21,7 @@ from rich.console import Console
 
 from hwswap.guest.initramfs import kernel_modules
 from hwswap.guest.qemu import Guest, Machine
-from hwswap.project import artifacts, paths, printed
+from hwswap.project import arguments, artifacts, paths, printed
 from hwswap.results import schema
 from hwswap.rtl.device_server import EngineServer
 
@@ -242,10 +242,13 @@ def save(reports: Sequence[Report], options: argparse.Namespace, results: Result
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
-    parser.add_argument("names", nargs="*", metavar="NAME", help="reports, folders of tests/reports (default: all)")
+    name = arguments.name("report", (report.name for report in every()))
+    parser.add_argument(
+        "names", nargs="*", type=name, metavar="NAME", help="reports, folders of tests/reports (default: all)"
+    )
     parser.add_argument(
         "--modes",
-        type=lambda text: text.split(","),
+        type=arguments.names("mode", MODES),
         default=list(MODES),
         metavar="LIST",
         help=f"kernels and modes (default: {','.join(MODES)})",
@@ -255,9 +258,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def chosen(options: argparse.Namespace) -> list[Report]:
     """Return the reports that are asked for."""
     reports = every()
-    wrong = set(options.names) - {report.name for report in reports} | set(options.modes) - set(MODES)
-    if wrong:
-        raise RuntimeError(f"there is no report and no mode {', '.join(sorted(wrong))}")
     named = [report for report in reports if not options.names or report.name in options.names]
     return [report for report in named if report.short or not options.short]
 

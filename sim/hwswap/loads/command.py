@@ -19,7 +19,7 @@ from hwswap.guest.machine import counting
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.loads import catalogue
 from hwswap.loads.figures import Collected, faults, figures, spread
-from hwswap.project import artifacts, paths, printed
+from hwswap.project import arguments, artifacts, paths, printed
 from hwswap.project.arguments import count
 from hwswap.results import schema, tables
 from hwswap.rtl.device_server import clocked_by_guest
@@ -105,24 +105,17 @@ def measure(loads: list[catalogue.Load], options: argparse.Namespace) -> dict[st
         for load in loads:
             runs = (collected.runs[load.name, number] for number in range(options.runs))
             measured[load.name][column] = [figures(run) for run in runs]
-        (options.output / "loads.json").write_text(json.dumps(report, indent=1) + "\n")
+        paths.write(options.output / "loads.json", f"{json.dumps(report, indent=1)}\n".encode())
     return report
-
-
-def column_list(text: str) -> list[str]:
-    """Return the columns that are named, with commas between."""
-    names = text.split(",")
-    if unknown := [name for name in names if name not in COLUMNS]:
-        raise argparse.ArgumentTypeError(f"'{unknown[0]}' is no column: choose of {', '.join(COLUMNS)}")
-    return names
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
-    parser.add_argument("loads", nargs="*", metavar="LOAD", help="loads (default: all of sim/guest/loads)")
+    load = arguments.name("load", (load.name for load in catalogue.loads()))
+    parser.add_argument("loads", nargs="*", type=load, metavar="LOAD", help="loads (default: all of sim/guest/loads)")
     parser.add_argument(
         "--columns",
-        type=column_list,
+        type=arguments.names("column", COLUMNS),
         default=list(COLUMNS),
         help=f"of {', '.join(COLUMNS)}, with commas between (default: all)",
     )

@@ -2,7 +2,7 @@
 """Values on the command line."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,6 +24,8 @@ def new_file(text: str) -> Path:
         raise argparse.ArgumentTypeError("nothing is written to standard output: name a file")
     if path.is_dir():
         raise argparse.ArgumentTypeError(f"{path} is a folder: name a file in it")
+    if path.exists() and not path.resolve().is_file():
+        raise argparse.ArgumentTypeError(f"{path} is a device or a pipe, not a file: name a file")
     if not path.parent.is_dir():
         raise argparse.ArgumentTypeError(f"there is no folder {path.parent}: make it first, or name another")
     return path
@@ -35,6 +37,28 @@ def count(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"{value} is too few: choose 1 or more")
     return value
+
+
+def name(what: str, known: Iterable[str]) -> Callable[[str], str]:
+    """Return a function that reads one of these names."""
+    return lambda text: chosen(what, [text], {each: each for each in known})[0]
+
+
+def names(what: str, known: Iterable[str]) -> Callable[[str], list[str]]:
+    """Return a function that reads some of these names, with commas between."""
+    return lambda text: chosen(what, text.split(","), {each: each for each in known})
+
+
+def within(kind: Callable[[str], float], low: float, high: float) -> Callable[[str], float]:
+    """Return a function that reads a number from `low` to `high`."""
+
+    def number(text: str) -> float:
+        value = kind(text)
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"{text}: choose {low} to {high}")
+        return value
+
+    return number
 
 
 def chosen(what: str, names: Sequence[str], known: Mapping[str, T]) -> list[T]:

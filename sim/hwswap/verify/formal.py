@@ -30,7 +30,8 @@ def rows(verdicts: Sequence[proofs.Verdict]) -> Iterator[tuple[object, ...]]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's own arguments."""
-    parser.add_argument("names", nargs="*", metavar="PROOF", help="which proofs (default: all)")
+    name = arguments.name("proof", (proof.name for proof in PROOFS))
+    parser.add_argument("names", nargs="*", type=name, metavar="PROOF", help="which proofs (default: all)")
 
 
 def complaint(verdict: proofs.Verdict) -> str:
