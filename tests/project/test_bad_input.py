@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
         ("stream --seed 1 --ops 0 -o a.hwst", "ops is 0"),
         ("stream --seed 1 --ops 30 --with zoned -o a.hwst", "a stream cannot have zoned"),
         ("trace convert none -o b.hwst", "No such file"),
-        ("bench loads none", "there is no load 'none': choose of hot-set"),
+        ("bench loads memhog none", "there is no load 'none': choose of hot-set"),
         ("bench loads --columns fast", "there is no column 'fast': choose of unpatched, off, hint"),
         ("bench loads --runs 0", "0 is too few: choose 1 or more"),
         ("check reports none", "there is no report 'none': choose of "),

@@ -41,12 +41,14 @@ def count(text: str) -> int:
 
 def name(what: str, known: Iterable[str]) -> Callable[[str], str]:
     """Return a function that reads one of these names."""
-    return lambda text: chosen(what, [text], {each: each for each in known})[0]
+    table = {each: each for each in known}
+    return lambda text: chosen(what, [text], table)[0]
 
 
 def names(what: str, known: Iterable[str]) -> Callable[[str], list[str]]:
     """Return a function that reads some of these names, with commas between."""
-    return lambda text: chosen(what, text.split(","), {each: each for each in known})
+    table = {each: each for each in known}
+    return lambda text: chosen(what, text.split(","), table)
 
 
 def within(kind: Callable[[str], float], low: float, high: float) -> Callable[[str], float]:
