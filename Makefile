@@ -31,7 +31,7 @@ setup: ## begin: get all that is needed: Debian packages, Python, sbt, QEMU, ker
 
 # Whether a target's command, which it sets below, takes what it is given: before anything is built for it.
 asked: setup
-	@HWSWAP_ASKED=1 $(ENV) $(command)
+	@HWSWAP_ASKED=1 >/dev/null $(ENV) $(command)
 
 verilog: setup # the engine as SystemVerilog: build/rtl
 	@$(BUILD) rtl

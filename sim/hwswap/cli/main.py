@@ -54,9 +54,9 @@ def parser(prog: str = "hwswap", about: str = ABOUT, commands: Commands = COMMAN
 def main(arguments: Sequence[str] | None = None, top: Parser | None = None) -> int:
     """Run a command of `hwswap`, or of `top`; return its exit status.
 
-    It is 0 where nothing differs, 1 where something does, 2 where the command cannot be done. With
-    HWSWAP_ASKED the words are only looked at, for the Makefile. An error that the user
-    can mend is one sentence, and so are retries. SIGTERM acts as Ctrl-C: guests, engines and builds end with it.
+    It is 0 where nothing differs, 1 where something does, 2 where the command cannot be done. With HWSWAP_ASKED the
+    words are only parsed, for the Makefile. An error that the user can mend is one sentence, and so are retries. SIGTERM
+    acts as Ctrl-C: guests, engines and builds end with it.
     """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -73,7 +73,10 @@ def _run(arguments: Sequence[str] | None, top: Parser) -> int:
     """Run the command; return its exit status."""
     try:
         options = top.parse_args(arguments)
-        return 0 if os.environ.get("HWSWAP_ASKED") else options.run(options)
+        if not os.environ.get("HWSWAP_ASKED"):
+            return options.run(options)
+        print("hwswap: nothing is run, as HWSWAP_ASKED is set")
+        return 0
     except (OSError, RuntimeError, ValueError) as error:
         named = isinstance(error, OSError) and error.filename
         said = f"{error.filename}: {error.strerror}" if named else error
