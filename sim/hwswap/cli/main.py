@@ -55,8 +55,8 @@ def main(arguments: Sequence[str] | None = None, top: Parser | None = None) -> i
     """Run a command of `hwswap`, or of `top`; return its exit status.
 
     It is 0 where nothing differs, 1 where something does, 2 where the command cannot be done. With HWSWAP_ASKED the
-    words are only parsed, for the Makefile. An error that the user can mend is one sentence, and so are retries. SIGTERM
-    acts as Ctrl-C: guests, engines and builds end with it.
+    words are only parsed, for the Makefile. An error that the user can mend is one sentence, and so are retries.
+    SIGTERM acts as Ctrl-C: guests, engines and builds end with it.
     """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
