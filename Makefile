@@ -181,7 +181,7 @@ witness: guest kernel-unpatched # unpatched kernel, patched one, golden model: s
 fuzz: model guest kernel-unpatched # random operations: kernels = model = RTL [OPERATIONS=n] [SEED=n]
 	@$(ENV) python -m hwswap fuzz $(if $(SEED),--seed $(SEED)) $(if $(OPERATIONS),--operations $(OPERATIONS))
 
-# PART=calls or PART=fall-backs: one half.
+# PART=calls, fall-backs or walk: one of three.
 bench-offload: command = python -m hwswap bench offload $(if $(SHORT),--short) $(if $(PART),--part $(PART))
 bench-offload: asked guest kernel-unpatched model-driver ## measure: grants: calls, fall-backs [SHORT=1] [PART=calls]
 	@$(ENV) $(command)

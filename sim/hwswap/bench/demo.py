@@ -8,6 +8,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -208,15 +209,18 @@ def run_in(folder: Path, seed: int) -> list[str]:
     console = Console(stderr=True)
     collected = Collected()
     steps = itertools.count(1)
-    run_guest("unpatched", seed, steps, console, collected, folder)
-    with clocked_by_guest(folder / "engine.log") as engine:
-        release, text = run_guest("all", seed, steps, console, collected, folder, engine)
-    print(f"step {next(steps)} of {STEPS}: replaying the decisions of mode off on the engine", file=sys.stderr)
-    path = folder / "off.hwst.gz"
-    to_trace(text, path, release, "demo, mode off", seed)
-    cycles = replay.replay(path, timeout=300, build=paths.REPLAY_DRIVER)
-    print(f"step {next(steps)} of {STEPS}: large folios on nearly full swap", file=sys.stderr)
-    _, runs = fallbacks.boot(seed, 2, NEARLY_FULL, folder / "nearly-full.kernel.log")
+    # Its guest has no engine, so it runs on another CPU in the meantime.
+    with ProcessPoolExecutor(1) as beside:
+        nearly_full = beside.submit(fallbacks.boot, seed, 2, NEARLY_FULL, folder / "nearly-full.kernel.log")
+        run_guest("unpatched", seed, steps, console, collected, folder)
+        with clocked_by_guest(folder / "engine.log") as engine:
+            release, text = run_guest("all", seed, steps, console, collected, folder, engine)
+        print(f"step {next(steps)} of {STEPS}: replaying the decisions of mode off on the engine", file=sys.stderr)
+        path = folder / "off.hwst.gz"
+        to_trace(text, path, release, "demo, mode off", seed)
+        cycles = replay.replay(path, timeout=300, build=paths.REPLAY_DRIVER)
+        print(f"step {next(steps)} of {STEPS}: large folios on nearly full swap", file=sys.stderr)
+        _, runs = nearly_full.result()
     splits = {run["placement"]: fallbacks.split(run) for run in runs}
     checks = check(collected)
     checks.append(Check("the engine, asked again, decides as the kernel did in mode off, every time", cycles.equal))

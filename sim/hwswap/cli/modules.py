@@ -20,7 +20,7 @@ BENCH: Commands = {
     "offload": ("grants: cost of calls, and fall-backs of large folios, in Linux", OFFLOAD),
     "loads": ("swap benchmarks by the names of maintainers: usemem, memhog, Redis, ...", LOADS),
 }
-CHECK: Commands = {"reports": ("public reports of faults of the swap allocator, made again on four kernels", REPORTS)}
+CHECK: Commands = {"reports": ("public reports of faults of the swap allocator, made again on three kernels", REPORTS)}
 SOC: Commands = {
     "bench": ("compare allocation by software and by the engine in CPU cycles", SOC_BENCH),
     "linux": ("boot Linux on the simulated SoC, and swap in every mode", of_module("hwswap_soc.linux.linux")),

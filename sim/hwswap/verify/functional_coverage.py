@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functional coverage: operation x order x cluster state x policy, of the operations replayed on the engine.
 
-And, of commands on swap tables, command x status x kind of slot, and windows by policy and size.
+And, of commands on swap tables, command x status x kind of slot.
 
 The states are the golden model's. That is sound because a replay compares every decision and lets the engine check all
 its lists and counts in the end: where they agree, the engine's clusters had the same states.
