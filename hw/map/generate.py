@@ -260,17 +260,21 @@ def emit_markdown(m: Map) -> str:
             name = reg.get_property("name")
             what = [f"*{name}*."] if name != reg.inst_name else []
             what += [desc] if (desc := reg.get_property("desc")) else []
-            out.append(f"| {where} | **{reg.inst_name}** | | | | | {' '.join(what)} |")
-            out.extend(map(row, reg.fields()))
+            head, said, fields = f"| {where} | **{reg.inst_name}** |", " ".join(what), reg.fields()
+            if len(fields) == 1:
+                out.append(f"{head} {row(fields[0], said)}")
+            else:
+                out.append(f"{head} | | | | {said} |")
+                out.extend(f"| | | {row(field)}" for field in fields)
 
-    def row(field: FieldNode) -> str:
+    def row(field: FieldNode, said: str = "") -> str:
         bits = f"{field.msb}:{field.lsb}" if field.width > 1 else f"{field.lsb}"
         access = "w1c" if field.get_property("onwrite") else "rw" if field.is_sw_writable else "r"
         reset, encode = field.get_property("reset"), field.get_property("encode")
-        meaning = field.get_property("desc") or ""
+        meaning = f"{said} {field.get_property('desc') or ''}"
         meaning += f" See {enum_stem(encode.type_name)} below." if encode else ""
-        said = "-" if reset is None else f"0x{reset:x}"
-        return f"| | | {bits} | {field.inst_name} | {access} | {said} | {meaning.strip()} |"
+        value = "-" if reset is None else f"0x{reset:x}"
+        return f"{bits} | {field.inst_name} | {access} | {value} | {meaning.strip()} |"
 
     section(f"## {m.regs.get_property('name')}", m.regs)
     for block in m.files:
