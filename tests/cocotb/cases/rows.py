@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engine's DMA masters and their transfers: the rows of the table in masters.py.
-
-Each master of the hardware has a row at least (test_masters.py), and no burst may be of a kind that has none.
-"""
+"""The transfers of the engine's DMA masters: the rows of the table in masters.py. No burst may be of another kind."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -19,7 +16,6 @@ class Row:
 
     Attributes:
         name: of the row.
-        master: as masters.py names it.
         zone: the zone that is read, or written.
         work: makes it, and sees that it is right.
         needs: parts of an engine that makes it.
@@ -28,7 +24,6 @@ class Row:
     """
 
     name: str
-    master: str
     zone: str
     write: bool
     work: Callable[[World], Awaitable[None]]
@@ -57,33 +52,22 @@ async def lookup_error(world: World) -> None:
     assert await world.bench.read(m.LOOKUP_ENTRY_OFFSET) == 0
 
 
-UNIT = "shell.tables.unit"
-READER, BUILDER = (f"Grants.engine.{name}.io_memory" for name in ("reader", "builder"))
-
 ROWS = [
-    Row("commands", "shell.ring.fetch.io_dma_req", "commands", False, World.commands, failed=no_completion),
-    Row("completions", "shell.ring.writer.io_dma_req", "completions", True, World.commands),
-    Row("dump", "shell.dump.io_dma_req", "dump", True, World.dump, "check", bus_error),
-    Row("words", f"{UNIT}.walk.io_readReq", "table", False, World.lookups, failed=bus_error),
-    Row(
-        "words by register",
-        f"{UNIT}.walk.io_readReq",
-        "table",
-        False,
-        World.register_lookups,
-        failed=lookup_error,
-        refused=lookup_error,
-    ),
-    Row("new words", f"{UNIT}.report.io_write_req", "table", True, World.clear, failed=bus_error),
-    Row("bitmap of words", f"{UNIT}.report.io_write_req", "bitmap", True, World.scan, failed=bus_error),
-    Row("range of words", f"{UNIT}.report.io_write_req", "range", True, World.range, failed=bus_error),
-    Row("counts of words", f"{UNIT}.report.io_write_req", "counts", True, World.count, failed=bus_error),
-    Row("tables given", f"{UNIT}.give.io_readReq", "source", False, World.give, failed=bus_error),
-    Row("words of clusters", f"{READER}_read", "word", False, World.grants, "grants"),
-    Row("bitmaps", f"{READER}_read", "bitmaps", False, World.grants, "grants"),
-    Row("CPU lines", f"{BUILDER}_read", "line", False, World.grants, "grants"),
-    Row("rings", f"{BUILDER}_write", "ring", True, World.grants, "grants"),
-    Row("NO_RUN", f"{BUILDER}_write", "no_run", True, World.grants, "grants"),
+    Row("commands", "commands", False, World.commands, failed=no_completion),
+    Row("completions", "completions", True, World.commands),
+    Row("dump", "dump", True, World.dump, "check", bus_error),
+    Row("words", "table", False, World.lookups, failed=bus_error),
+    Row("words by register", "table", False, World.register_lookups, failed=lookup_error, refused=lookup_error),
+    Row("new words", "table", True, World.clear, failed=bus_error),
+    Row("bitmap of words", "bitmap", True, World.scan, failed=bus_error),
+    Row("range of words", "range", True, World.range, failed=bus_error),
+    Row("counts of words", "counts", True, World.count, failed=bus_error),
+    Row("tables given", "source", False, World.give, failed=bus_error),
+    Row("words of clusters", "word", False, World.grants, "grants"),
+    Row("bitmaps", "bitmaps", False, World.grants, "grants"),
+    Row("CPU lines", "line", False, World.grants, "grants"),
+    Row("rings", "ring", True, World.grants, "grants"),
+    Row("NO_RUN", "no_run", True, World.grants, "grants"),
 ]
 
 KINDS = {(row.zone, row.write) for row in ROWS}
