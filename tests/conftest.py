@@ -2,8 +2,7 @@
 """Use of a run's seed (run_seed.py): it is printed, and Hypothesis and Python's generator begin at it.
 
 It is printed in the header, and with each failure as the command that runs the test again with it. Tests and seeds that
-once failed are in failed_seeds.toml; they run first (test_failed_seeds.py). The end of a run says what was tried
-again (hwswap.project.retries).
+once failed are in failed_seeds.toml; they run first (test_failed_seeds.py).
 """
 
 import os
@@ -11,13 +10,11 @@ import random
 from collections.abc import Callable
 
 import pytest
-from hwswap.project import retries
 from hwswap.results import schema
 from hypothesis import settings
 from run_seed import HIGHEST, SEED, VARIABLE
 
 FIRST = "test_failed_seeds.py"
-TRIED = pytest.StashKey[retries.Collection]()
 
 settings.register_profile("hwswap", derandomize=False, print_blob=True, deadline=None)
 
@@ -31,21 +28,11 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("hwswap")
     if getattr(config.option, "hypothesis_seed", None) is None:
         config.option.hypothesis_seed = SEED
-    # A worker of xdist counts where the process that started it does.
-    if not hasattr(config, "workerinput"):
-        config.stash[TRIED] = retries.Collection()
-        config.stash[TRIED].__enter__()
-        config.add_cleanup(lambda: config.stash[TRIED].__exit__(None, None, None))
 
 
 def pytest_report_header() -> str:
     """Say the seed."""
     return f"{VARIABLE}={SEED}"
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Print the retries, also when there were none."""
-    terminalreporter.write_line(retries.sentence(config.stash[TRIED].counts))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -5,6 +5,7 @@ import argparse
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from rich.console import Console
 
 from hwswap.cli import modules, report, traces
 from hwswap.cli.parser import Commands, Parser
-from hwswap.project import arguments, retries
+from hwswap.project import arguments
 
 ERR = Console(stderr=True, highlight=False)
 
@@ -55,18 +56,16 @@ def main(arguments: Sequence[str] | None = None, top: Parser | None = None) -> i
     """Run a command of `hwswap`, or of `top`; return its exit status.
 
     It is 0 where nothing differs, 1 where something does, 2 where the command cannot be done. With HWSWAP_ASKED the
-    words are only parsed, for the Makefile. An error that the user can mend is one sentence, and so are retries.
+    words are only parsed, for the Makefile. An error that the user can mend is one sentence, and so is a warning.
     SIGTERM acts as Ctrl-C: guests, engines and builds end with it.
     """
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with retries.Collection() as tried:
-            status = _run(arguments, top or parser())
-            if tried.counts:
-                ERR.print(retries.sentence(tried.counts), soft_wrap=True, markup=False)
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda said, *_: ERR.print(f"hwswap: {said}", soft_wrap=True, markup=False)
+            return _run(arguments, top or parser())
     finally:
         signal.signal(signal.SIGTERM, before)
-    return status
 
 
 def _run(arguments: Sequence[str] | None, top: Parser) -> int:

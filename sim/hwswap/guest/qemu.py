@@ -6,9 +6,9 @@ import json
 import re
 import shutil
 import socket
-import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Self
 from hwswap.guest import initramfs, kernel_log
 from hwswap.guest.machine import Machine
 from hwswap.guest.qmp import Qmp
-from hwswap.project import artifacts, processes, retries
+from hwswap.project import artifacts, processes
 from hwswap.rtl.device_server import EngineServer
 
 _PCI = "/sys/bus/pci/devices/*"
@@ -245,8 +245,8 @@ class Guest:
         if self._times == _TIMES:
             raise GuestError(f"a command did not arrive whole in the guest, {_TIMES} times: {self._sent.decode()}")
         self._times += 1
-        retries.count("command sent to a guest")
-        print(f"guest: part of a command was lost, it is sent again: {self._sent.decode().strip()}", file=sys.stderr)
+        text = self._sent.decode().strip()
+        warnings.warn(f"part of a command was lost on its way to the guest, it is sent again: {text}", stacklevel=2)
         self._channel.sendall(self._sent)
 
     def _await(

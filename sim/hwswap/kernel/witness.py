@@ -19,7 +19,7 @@ from rich.table import Table
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.kernel import page_out_slots
 from hwswap.kernel.page_out_slots import Expected
-from hwswap.project import artifacts, paths, printed, retries
+from hwswap.project import artifacts, paths, printed
 from hwswap.project.arguments import count
 from hwswap.results import schema
 from hwswap.stimulus import page_outs
@@ -103,7 +103,6 @@ def take(out: str, account: Account, scenes: int) -> None:
     for said in ended.values():
         account.thrown_away += said["thrown_away"]
         account.most_cached = max(account.most_cached, said["most_cached"])
-    retries.count("folio of another order thrown away by the witness", account.thrown_away)
 
 
 def hear(kernel: str, scenes: Sequence[Scene], log: Path, say: Callable[[str], None]) -> Account:
