@@ -56,11 +56,8 @@ bench-grants: setup # cycles from a change to its grant, by GiB of swap [SIZES="
 	@HWSWAP_GIB="$(or $(SIZES),1 4)" $(if $(LATENCY),HWSWAP_LATENCY=$(LATENCY)) \
 		$(PYTEST) -s tests/cocotb/change_to_grant.py
 
-kernel: setup # Linux 7.3 with the patches: build/kernel
+kernel: setup # Linux 7.3 with the patches, and with those of the bench alone: build/kernel, build/kernel/unpatched
 	@$(BUILD) kernel
-
-kernel-unpatched: setup # the same without the patches, but for the bench: others are compared with it
-	@$(BUILD) kernel-unpatched
 
 kernel-6.12: setup # Linux 6.12 as it is, the swap allocator before swap tables, to compare with: build/kernel-6.12
 	@$(BUILD) kernel-6.12
@@ -74,7 +71,7 @@ guest: modules # the guest's initramfs: build/guest
 redis: setup # redis-server for the guest's workload redis-bgsave: build/redis
 	@$(BUILD) redis
 
-demo: model-driver guest kernel-unpatched ## begin: boot Linux, swap by its own search and by grants, print both
+demo: model-driver guest ## begin: boot Linux, swap by its own search and by grants, print both
 	@$(ENV) python -m hwswap demo
 
 # Parts of `make test`, and further ones of `make test-full`: for changes of RTL, patches or driver.
@@ -121,20 +118,20 @@ test-system: model-driver model-grants-only
 system_short := $(addprefix tests/system/test_,channel.py dma_windows.py engine_lost.py fresh_recording.py \
 	fuzz_guest.py grants_back_off.py large_search.py limits.py modes.py reports.py rest.py witness_guest.py)
 
-test-system: model guest kernel-unpatched # boots Linux, swaps, loses the engine, verifies; SHORT=1: some guests
+test-system: model guest # boots Linux, swaps, loses the engine, verifies; SHORT=1: some guests
 	@$(BUILD) redis memhog stress-ng
 	@$(PYTEST) $(if $(SHORT),$(system_short),tests/system)
 
-fault-reports: model-driver guest kernel-unpatched # public fault reports, made again on three kernels
+fault-reports: model-driver guest # public fault reports, made again on three kernels
 	@$(ENV) python -m hwswap check reports
 
 # Such a test may be of any folder.
 test-failed-seeds: verilog model model-wide model-driver model-grants-only
-test-failed-seeds: guest kernel-unpatched # tests with the seeds with which they once failed
+test-failed-seeds: guest # tests with the seeds with which they once failed
 	@$(BUILD) rtl-grants rtl-driver-small rtl-grants-only-small
 	@$(PYTEST) tests/test_failed_seeds.py
 
-test-commands: model model-driver guest kernel-unpatched # commands of README and pages as written, but those of hours
+test-commands: model model-driver guest # commands of README and pages as written, but those of hours
 	@$(BUILD) rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
 	@$(PYTEST) -v tests/pages/commands.py
 
@@ -175,19 +172,19 @@ coverage: verilog # lines, toggles and functional bins the simulations reach: bu
 	@$(ENV) python -m hwswap.cli.steps coverage $(if $(SHORT),--short)
 
 # The seed is a fresh one, and printed, unless SEED= says which.
-witness: guest kernel-unpatched # unpatched kernel, patched one, golden model: slots of 100,000 folios [SEED=n]
+witness: guest # unpatched kernel, patched one, golden model: slots of 100,000 folios [SEED=n]
 	@$(ENV) python -m hwswap witness $(if $(SEED),--seed $(SEED))
 
-fuzz: model guest kernel-unpatched # random operations: kernels = model = RTL [OPERATIONS=n] [SEED=n]
+fuzz: model guest # random operations: kernels = model = RTL [OPERATIONS=n] [SEED=n]
 	@$(ENV) python -m hwswap fuzz $(if $(SEED),--seed $(SEED)) $(if $(OPERATIONS),--operations $(OPERATIONS))
 
 # PART=calls, fall-backs or walk: one of three.
 bench-offload: command = python -m hwswap bench offload $(if $(SHORT),--short) $(if $(PART),--part $(PART))
-bench-offload: asked guest kernel-unpatched model-driver ## measure: grants: calls, fall-backs [SHORT=1] [PART=calls]
+bench-offload: asked guest model-driver ## measure: grants: calls, fall-backs [SHORT=1] [PART=calls]
 	@$(ENV) $(command)
 
 bench-loads: command = python -m hwswap bench loads $(if $(SHORT),--short) $(LOADS)
-bench-loads: asked guest kernel-unpatched model-grants-only ## measure: swap benchmarks [SHORT=1] [LOADS=..]
+bench-loads: asked guest model-grants-only ## measure: swap benchmarks [SHORT=1] [LOADS=..]
 	@$(BUILD) $(if $(SHORT),,redis memhog stress-ng)
 	@$(ENV) $(command)
 
@@ -195,7 +192,7 @@ bench-engine: model # cycles of the engine on recorded traces, beside the target
 	@$(ENV) python -m hwswap bench engine
 
 # ONLY="swapoff offsets cache": these alone; "devices fallbacks" need guests, and are made when they are named.
-experiments: setup $(if $(filter devices fallbacks,$(ONLY)),guest kernel-unpatched kernel-6.12)
+experiments: setup $(if $(filter devices fallbacks,$(ONLY)),guest kernel-6.12)
 experiments: # published tables on swap allocation, made again in kind: build/results [ONLY=cache] [SHORT=1]
 	@$(ENV) python -m hwswap experiments $(ONLY) $(if $(SHORT),--short)
 
@@ -310,13 +307,13 @@ bench-harts: # the same on 1, 2 and 4 Rocket harts with the kernel's locks: cycl
 
 soc-linux: command = python -m hwswap soc linux $(if $(MODES),--modes $(MODES))
 soc-linux: asked ## measure: Linux on the simulated SoC with a Rocket CPU swaps in every mode, measured [MODES=off,hint]
-	@$(BUILD) rtl-soc soc-model-rocket fpga kernel-riscv kernel-riscv-unpatched modules-riscv initramfs-riscv
+	@$(BUILD) rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
 	@$(ENV) $(command)
 
 soc-linux-smp: all_harts := 1,2,3,4
 soc-linux-smp: command = python -m hwswap soc linux --harts $(or $(HARTS),$(all_harts)) $(if $(MODES),--modes $(MODES))
 soc-linux-smp: asked ## measure: the same on several harts: calls beside each other [HARTS=] [MODES=]
-	@$(BUILD) rtl-soc4 soc-model-rocket4 fpga kernel-riscv-smp kernel-riscv-smp-unpatched modules-riscv-smp \
+	@$(BUILD) rtl-soc4 soc-model-rocket4 fpga kernel-riscv-smp modules-riscv-smp \
 		initramfs-riscv-smp
 	@$(ENV) $(command)
 

@@ -82,7 +82,7 @@ make_litex_example() {
 	rm -rf "$1/soc/software"
 }
 
-# make_kernel DIRECTORY ARCH SOURCE PATCHES FRAGMENT...: PATCHES is a folder, or empty
+# make_kernel DIRECTORY ARCH SOURCE PATCHES FRAGMENT...: PATCHES is a folder, or empty; UNPATCHED as in kernel.sh
 make_kernel() {
 	# Always in the same place, so that ccache knows the files again when a patch has changed.
 	local work=kernel-work
@@ -104,16 +104,11 @@ make_kernel_checking() {
 	MAKEFLAGS="${variables[*]}" make_kernel "$2" x86 "$3" sw/driver/patches sw/driver/{kernel,"$1"}.config
 }
 
-# The kernel to compare with: of the series only the bench, two patches, which touch nothing else; the same
-# configuration but for the option that is not there then.
-bench_patches=(sw/driver/patches/*-bench-*.patch)
-
-# make_kernel_unpatched DIRECTORY ARCH SOURCE FRAGMENT...
-make_kernel_unpatched() {
-	mkdir "$1/patches"
-	cp "${bench_patches[@]}" "$1/patches"
-	cat "${@:4}" | grep -v '^CONFIG_SWAP_GRANTS=' >"$1/fragment"
-	make_kernel "${@:1:3}" "$1/patches" "$1/fragment"
+# make_kernels DIRECTORY ARCH SOURCE FRAGMENT...: that of the series, and the one to compare with, which of the series
+# has the bench alone: two patches, which touch nothing else.
+make_kernels() {
+	local bench=(sw/driver/patches/*-bench-*.patch)
+	UNPATCHED="${bench[*]}" make_kernel "${@:1:3}" sw/driver/patches "${@:4}"
 }
 
 # make_modules DIRECTORY KERNEL [VARIABLE=VALUE...]

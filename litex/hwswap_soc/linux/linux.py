@@ -223,7 +223,7 @@ def run(options: argparse.Namespace) -> int:
     kernel = f"kernel-riscv{made.suffix}"
     boots: list[tuple[Path, Sequence[str], str]] = []
     if linux_plan.UNPATCHED in modes:
-        boots.append((output / "unpatched", (linux_plan.UNPATCHED,), f"{kernel}-unpatched"))
+        boots.append((output / "unpatched", (linux_plan.UNPATCHED,), f"{kernel}/unpatched"))
     if patched := tuple(mode for mode in modes if mode != linux_plan.UNPATCHED):
         boots.append((output, patched, kernel))
     over = threading.Event()

@@ -24,8 +24,8 @@ QEMU = Artifact("HWSWAP_QEMU", paths.BUILD / "qemu/qemu-system-x86_64")
 """A QEMU that has vfio-user-pci (`make setup`)."""
 KERNEL = Artifact("HWSWAP_KERNEL", paths.BUILD / "kernel/bzImage")
 """The patched kernel's boot image (`make kernel`)."""
-KERNEL_UNPATCHED = Artifact("HWSWAP_KERNEL_UNPATCHED", paths.BUILD / "kernel-unpatched/bzImage")
-"""Linux as it is, but for the bench of its allocator (`make kernel-unpatched`)."""
+KERNEL_UNPATCHED = Artifact("HWSWAP_KERNEL_UNPATCHED", paths.BUILD / "kernel/unpatched/bzImage")
+"""Linux as it is, but for the bench of its allocator (`make kernel`)."""
 KERNEL_6_12 = Artifact("HWSWAP_KERNEL_6_12", paths.BUILD / "kernel-6.12/bzImage")
 """Linux 6.12 as it is, to compare with (`make kernel-6.12`)."""
 INITRAMFS = Artifact("HWSWAP_INITRAMFS", paths.BUILD / "guest/initramfs.cpio.gz")
