@@ -168,7 +168,7 @@ def run_guest(
         job = f"SEED={seed}\nFORM={form}\n. /demo\n"
         log = folder / f"{form}.kernel.log"
         with Guest(machine, engine, files=files, job=job, log=log, kernel=kernel) as guest:
-            output = guest.wait_job(900, on_line).check()
+            output = guest.wait_job(3600, on_line).check()
             if not collected.done:
                 raise GuestError(f"the guest's part did not come to its end; its last words:\n{output[-1500:]}")
             text = guest.outbox_text()
