@@ -52,7 +52,7 @@ async def beside(world: World) -> None:
         grants.cancel()
 
 
-BESIDE = Row("beside each other", master="", zone="", write=False, work=beside, needs="grants")
+BESIDE = Row("beside each other", zone="", write=False, work=beside, needs="grants")
 
 
 @cocotb.test()
