@@ -10,6 +10,7 @@ ENGINE = of_module("hwswap.bench.engine_cycles", jobs)
 OFFLOAD = of_module("hwswap.bench.offload", short)
 LOADS = of_module("hwswap.loads.command", short, seed, output_folder)
 WITNESS = of_module("hwswap.kernel.witness", drawn_seed, output_folder)
+TOP = of_module("hwswap.kernel.top", seed)
 FUZZ = of_module("hwswap.kernel.fuzz", drawn_seed, jobs, output_folder)
 REPORTS = of_module("hwswap.kernel.fault_reports", short)
 SOC_BENCH = of_module("hwswap_soc.bench.bench", jobs)
@@ -33,6 +34,7 @@ COMMANDS: Commands = {
     "bench": ("measure the engine and the driver", BENCH),
     "witness": ("compare slots of an unpatched kernel, the patched one and the golden model", WITNESS),
     "fuzz": ("compare kernels, golden model and RTL on random operations", FUZZ),
+    "top": ("show what the driver does, live, here or in a guest", TOP),
     "check": ("check kernels against what is known from elsewhere", CHECK),
     "soc": ("the engine in a SoC: simulated, and in an FPGA", SOC),
 }
