@@ -34,7 +34,7 @@ COMMANDS: Commands = {
     "bench": ("measure the engine and the driver", BENCH),
     "witness": ("compare slots of an unpatched kernel, the patched one and the golden model", WITNESS),
     "fuzz": ("compare kernels, golden model and RTL on random operations", FUZZ),
-    "top": ("show what the driver does, live, here or in a guest", TOP),
+    "top": ("show the driver's state and counters, live, here or in a guest", TOP),
     "check": ("check kernels against what is known from elsewhere", CHECK),
     "soc": ("the engine in a SoC: simulated, and in an FPGA", SOC),
 }

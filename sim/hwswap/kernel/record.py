@@ -104,6 +104,11 @@ def needed(text: str) -> dict[str, bytes]:
     return {f"{folder.name}/{path.name}": path.read_bytes() for folder in folders for path in sorted(folder.iterdir())}
 
 
+def files(text: str) -> dict[str, bytes]:
+    """Return a guest's files for a workload: its script, what it needs, and the kernel's modules."""
+    return {"workload": text.encode(), **needed(text), **kernel_modules(artifacts.KERNEL.path())}
+
+
 def events(workload: str, text: str) -> Sequence[str]:
     """Return the events that a workload is recorded with."""
     what = " ".join(words_of(text, "records")) or "allocator"
@@ -126,10 +131,9 @@ def record(
     text = (WORKLOADS / f"{workload}.sh").read_text()
     job = f"SEED={seed}\n{trace_on(events(workload, text))}\n( set -e\n. /workload ) || exit 1\n{TRACE_OFF}"
     console = Console(stderr=True, quiet=quiet)
-    files = {"workload": text.encode(), **needed(text), **kernel_modules(artifacts.KERNEL.path())}
     with (
         console.status("booting the guest") as status,
-        Guest(machine(workload, text, cpus), files=files, job=job, boot_timeout=timeout) as guest,
+        Guest(machine(workload, text, cpus), files=files(text), job=job, boot_timeout=timeout) as guest,
     ):
         status.update(f"recording {workload} on Linux {guest.release}")
         guest.wait_job(timeout).check()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`hwswap top`: what the driver does, live, on this machine or in a guest.
+"""Show the driver's state and counters, live, on this machine or in a guest: `hwswap top`.
 
-Shown are the driver's state, slots placed by grants, grants in the rings, taken, and refused by reason, each since the
-driver was attached and per second. On this machine that takes root. --workload boots a guest with the engine, in mode
-hint, and ends with the workload; without it, Ctrl-C ends.
+The counters are allocations placed by grants, and grants in the rings, taken, and refused by reason: since the driver
+was attached, and per second. On this machine that takes root. --workload boots a guest with the engine, in mode hint,
+and ends with the workload; without it, Ctrl-C ends.
 """
 
 import argparse
@@ -34,7 +34,7 @@ LOOKED_AT = ("grants_popped", "grants_taken_back")
 
 @dataclass(frozen=True)
 class Look:
-    """What the driver says at a time, in seconds: its state, and its counters."""
+    """The driver's state, in words, and its counters, at a time in seconds."""
 
     at: float
     state: str
@@ -87,15 +87,17 @@ def here() -> Look:
 
 @contextmanager
 def in_guest(workload: str, seed: int) -> Iterator[Callable[[], Look | None]]:
-    """Boot a guest that does a workload; have what looks at its driver, None when the workload is at its end."""
+    """Boot a guest that does a workload; yield a function that looks at its driver, and returns None after the end."""
     script = (record.WORKLOADS / f"{workload}.sh").read_text()
     machine = replace(record.machine(workload, script, None), icount=False)
-    files = {"workload": script.encode(), **record.needed(script)}
     with (
         tempfile.TemporaryDirectory(prefix="hwswap-") as folder,
-        Guest(machine, EngineServer(Path(folder)), files=files, log=paths.BUILD / "top/kernel.log") as guest,
+        Guest(
+            machine, EngineServer(Path(folder)), files=record.files(script), log=paths.BUILD / "top/kernel.log"
+        ) as guest,
     ):
-        guest.run("insmod /lib/modules/hwswap.ko mode=hint").check()
+        attached = f"until grep -q ^attached {FOLDER}/state; do sleep 0.1; done"
+        guest.run(f"insmod /lib/modules/hwswap.ko mode=hint && {attached}").check()
         guest.run(f"(SEED={seed}; (. /workload); echo $? >/tmp/ended) </dev/null >/tmp/output 2>&1 &").check()
 
         def look() -> Look | None:
@@ -127,7 +129,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show what the driver does; return the exit status."""
+    """Show the driver's state and counters; return the exit status."""
     console = Console()
     if options.workload is None:
         follow(here, console)
