@@ -104,12 +104,12 @@ def page(results: Mapping[str, Result], order: Sequence[str], folder: Path = REC
     return "\n".join(parts)
 
 
-def _row(results: Mapping[str, Result], name: str, what: str) -> tuple[Result, dict[str, Figure]]:
+def _columns(results: Mapping[str, Result], name: str, what: str) -> dict[str, Figure]:
     result = results.get(name)
     found = {figure.of: figure for figure in result.figures if figure.what == what} if result else {}
-    if not result or not found:
+    if not found:
         raise ResultError(f"results/pages.toml wants '{what}' of {name} for README, which is not in results/")
-    return result, found
+    return found
 
 
 def verdict(results: Mapping[str, Result], rows: Sequence[Mapping[str, str]]) -> str:
@@ -122,7 +122,7 @@ def verdict(results: Mapping[str, Result], rows: Sequence[Mapping[str, str]]) ->
     """
     lines: dict[str, list[str]] = {"**pays**": [], "even": [], "**loses**": []}
     for row in rows:
-        _, found = _row(results, row["result"], row["what"])
+        found = _columns(results, row["result"], row["what"])
         names = {key: row[key] for key in ("software", "tuned", "engine") if key in row}
         missing = [name for name in names.values() if name not in found]
         if missing:
@@ -143,12 +143,17 @@ def verdict(results: Mapping[str, Result], rows: Sequence[Mapping[str, str]]) ->
 
 
 def checks(results: Mapping[str, Result], rows: Sequence[Sequence[str]]) -> str:
-    """Return README's list of comparisons: a line for each result, one of its rows and its name."""
+    """Return README's list of comparisons: of each result its sentence, with figures for {row} and {row column}."""
     lines = []
-    for name, what, label in rows:
-        result, found = _row(results, name, what)
-        values = ", ".join(f"{number(figure.value)} {figure.unit}" for figure in found.values())
-        lines.append(f"- {label}: {values} (`{result.command}`, {result.commit[:7]}).")
+    for name, sentence in rows:
+        result = results.get(name)
+        figures = result.figures if result else ()
+        values = {f"{figure.what} {figure.of}".strip(): number(figure.value) for figure in figures}
+        try:
+            said = sentence.format_map(values)
+        except KeyError as error:
+            raise ResultError(f"results/pages.toml wants {error} of {name}, which is not on record") from None
+        lines.append(f"- {said} (`{result.command}`, {result.commit[:7]}).")
     return "\n".join(lines) + "\n"
 
 
