@@ -132,7 +132,7 @@ test-failed-seeds: guest # tests with the seeds with which they once failed
 	@$(PYTEST) tests/test_failed_seeds.py
 
 test-commands: model model-driver guest # commands of README and pages as written, but those of hours
-	@$(BUILD) memhog rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
+	@$(BUILD) memhog model-grants-only rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
 	@$(PYTEST) -v tests/pages/commands.py
 
 # Half an hour and more, so not part of `make test`.

@@ -184,6 +184,15 @@ def test_what_was_not_made_is_named_with_the_command_that_makes_it(monkeypatch: 
     assert refused("witness").endswith("nothing/here is missing: run `make nothing` first.\n")
 
 
+def test_loads_without_a_model_of_the_engine_boots_no_guest(monkeypatch: pytest.MonkeyPatch, refused, tmp_path) -> None:
+    monkeypatch.setenv("HWSWAP_DEVICE_GRANTS_ONLY", str(tmp_path / "device"))
+    monkeypatch.setattr("hwswap.loads.command.run_column", lambda *_: pytest.fail("a guest was booted"))
+    for kernel in ("KERNEL", "KERNEL_UNPATCHED"):
+        (tmp_path / kernel).touch()
+        monkeypatch.setenv(f"HWSWAP_{kernel}", str(tmp_path / kernel))
+    assert "device is missing" in refused("bench", "loads", "usemem-random", "--columns", "unpatched,hint")
+
+
 def test_a_cache_of_another_user_is_told_from_a_set_up_that_is_missing(tmp_path: Path) -> None:
     (tmp_path / "sim").symlink_to(ROOT / "sim")
     text = (ROOT / "sim/setup/env").read_text()

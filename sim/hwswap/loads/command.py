@@ -130,6 +130,11 @@ def run(options: argparse.Namespace) -> int:
         options.loads = options.loads or list(SHORT_LOADS)
         options.runs, options.scale = 1, SHORT_SCALE
     loads = catalogue.loads(options.loads)
+    for column in options.columns:
+        # Before the first guest, lest what is missing is found after some minutes.
+        KERNELS.get(column, artifacts.KERNEL).path()
+        if column not in KERNELS:
+            ENGINE.path()
     options.output.mkdir(parents=True, exist_ok=True)
     report = measure(loads, options)
     saved = schema.save(
