@@ -131,8 +131,8 @@ test-failed-seeds: guest # tests with the seeds with which they once failed
 	@$(BUILD) rtl-grants rtl-driver-small rtl-grants-only-small
 	@$(PYTEST) tests/test_failed_seeds.py
 
-test-commands: model model-driver guest # commands of README and pages as written, but those of hours
-	@$(BUILD) memhog model-grants-only rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
+test-commands: model model-driver model-grants-only guest # commands of README and pages as written, but those of hours
+	@$(BUILD) memhog rtl-soc soc-model-rocket fpga kernel-riscv modules-riscv initramfs-riscv
 	@$(PYTEST) -v tests/pages/commands.py
 
 # Half an hour and more, so not part of `make test`.
