@@ -12,8 +12,7 @@ call() {
 }
 
 for gib in $SIZES; do
-	insmod /lib/modules/null_blk.ko nr_devices=1 gb="$gib" bs=4096 memory_backed=1 || exit 1
-	swapctl make /dev/nullb0 && swapctl on /dev/nullb0 || exit 1
+	swapctl make -s "${gib}g" /dev/ram0 && swapctl on /dev/ram0 || exit 1
 	exec 3<>/sys/kernel/debug/swap_alloc_script
 	# Some more than there is room for.
 	for _ in $(seq $((4 * gib))); do
@@ -28,6 +27,6 @@ for gib in $SIZES; do
 		echo 0 >$SWAP/large_search && echo 0 >$SWAP/any_order || exit 1
 	fi
 	exec 3>&-
-	swapctl off /dev/nullb0 && rmmod null_blk || exit 1
+	swapctl off /dev/ram0 || exit 1
 done
 echo "@done"

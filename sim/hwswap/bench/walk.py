@@ -15,7 +15,6 @@ from typing import Any
 from hwswap.bench import fallbacks
 from hwswap.bench.lines import TOLERANCE
 from hwswap.bench.targets import Target
-from hwswap.guest.initramfs import kernel_modules
 from hwswap.guest.qemu import Guest, GuestError, Machine
 from hwswap.project import artifacts, paths
 from hwswap.results.schema import Figure
@@ -78,10 +77,9 @@ def measure(output: Path, short: bool) -> dict[str, Any]:
         print(f"bench-offload: step {step} of {len(KERNELS)}: longest calls, {name}", file=sys.stderr)
         search = fallbacks.LARGE_SEARCH if name == "tuned" else 0
         script = f"SIZES='{' '.join(map(str, sizes))}'\nLARGE_SEARCH={search}\n. /bench-walk\n"
-        given = files | kernel_modules(kernel.path())
         log = output / f"walk-{name}.kernel.log"
-        machine = Machine(cpus=1, icount=True, disks=1, disk_mb=16)
-        with Guest(machine, files=given, job=script, log=log, kernel=kernel, boot_timeout=600) as guest:
+        machine = Machine(cpus=1, icount=True, disks=1, disk_mb=max(sizes) << 10)
+        with Guest(machine, files=files, job=script, log=log, kernel=kernel, boot_timeout=600) as guest:
             report["linux"] = guest.release
             report["lines"] |= entries(name, guest.wait_job(3600).check(), sizes)
     return report
