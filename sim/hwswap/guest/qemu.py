@@ -157,9 +157,6 @@ class Guest:
             f"brd.rd_nr={machine.disks} brd.rd_size={machine.disk_mb << 10}",
             machine.kernel_arguments,
         ]
-        if self.engine:
-            # The firmware would leave errors of PCI Express to a kernel alone that saves power on its links, too.
-            arguments.append("pcie_ports=native")
         command: list[str | Path] = [artifacts.QEMU.path(), "-nodefaults", "-no-user-config", "-display", "none"]
         command += ["-machine", "q35" if machine.nodes > 1 else "q35,memory-backend=ram", "-m", f"{machine.memory_mb}M"]
         command += machine.node_arguments()
